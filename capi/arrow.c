@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "handle.h"
 
 typedef struct schema {
@@ -110,7 +111,7 @@ TENSOR_API void tensor_arrow_release(void *schema_in, void *array_in) {
 static int bit(const uint8_t *bits, int64_t i) { return bits[i / 8] >> i % 8 & 1; }
 
 static int64_t nulls(const array *a) {
-  const uint8_t *valid = a->buffers[0];
+  const uint8_t *valid = a->length ? a->buffers[0] : NULL;
   if (a->null_count >= 0 || !valid) return a->null_count > 0 ? a->null_count : 0;
   int64_t count = 0;
   for (int64_t i = 0; i < a->length; i++) count += !bit(valid, a->offset + i);
@@ -125,18 +126,30 @@ static void release_moved(void *context) {
 }
 
 static tensor_status unpack(array *a, tensor_t **out) {
-  uint8_t *values = malloc(a->length ? (size_t)a->length : 1);
-  if (!values) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
-  for (int64_t i = 0; i < a->length; i++) values[i] = (uint8_t)bit(a->buffers[1], a->offset + i);
-  tensor_status status = tensor_from_data(values, &a->length, 1, TENSOR_BOOL, out);
-  free(values);
-  if (!status) a->release(a);
-  return status;
+  tensor_t *made;
+  void *data;
+  tensor_status status = tensor_empty(&a->length, 1, TENSOR_BOOL, TENSOR_STRIDED,
+                                      (tensor_device){TENSOR_CPU, -1}, TENSOR_CONTIGUOUS, &made);
+  if (status) return status;
+  status = tensor_data_ptr(made, &data);
+  for (int64_t i = 0; !status && i < a->length; i++)
+    ((uint8_t *)data)[i] = (uint8_t)bit(a->buffers[1], a->offset + i);
+  if (status) {
+    tensor_free(made);
+    return status;
+  }
+  a->release(a);
+  *out = made;
+  return TENSOR_OK;
 }
 
 // The dtype of a primitive schema; -1, with an error, for others.
 static int dtype_of(const schema *s) {
   int dtype = 0;
+  if (!s->format) {
+    lt_fail(TENSOR_ERROR_VALUE, "from_arrow: the schema has no format");
+    return -1;
+  }
   while (dtype < FORMATS && !(formats[dtype] && !strcmp(formats[dtype], s->format))) dtype++;
   if (dtype < FORMATS && !s->n_children && !s->dictionary) return dtype;
   const char *hint = s->dictionary                  ? "; decode the dictionary first"
@@ -160,17 +173,14 @@ static tensor_status refuse_nulls(int64_t missing, int64_t length) {
   return refuse(TENSOR_ERROR_VALUE, message);
 }
 
-// The tensor of an array without nulls, which is taken over.
+// The tensor of an array without nulls, which is taken over. Its fields have been checked.
 static tensor_status import_array(int dtype, array *a, tensor_t **out) {
-  int64_t item = tensor_dtype_size((tensor_dtype)dtype), nbytes, skipped;
-  if (__builtin_mul_overflow(a->length, item, &nbytes) ||
-      __builtin_mul_overflow(a->offset, item, &skipped) || (nbytes && !a->buffers[1]))
-    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the array's length, offset or data is invalid");
   if (dtype == TENSOR_BOOL) return unpack(a, out);
+  int64_t item = tensor_dtype_size((tensor_dtype)dtype), nbytes = a->length * item;
   array *moved = malloc(sizeof *moved);
   if (!moved) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
   *moved = *a;
-  char *data = nbytes ? (char *)a->buffers[1] + skipped : NULL;
+  char *data = nbytes ? (char *)a->buffers[1] + a->offset * item : NULL;
   tensor_status status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, &a->length, 1, NULL, 0,
                                           release_moved, moved, true, out);
   if (status)
@@ -180,12 +190,24 @@ static tensor_status import_array(int dtype, array *a, tensor_t **out) {
   return status;
 }
 
-// Whether the fields that all arrays have make sense.
-static tensor_status check(const array *a) {
-  if (a->n_buffers == 2 && a->length >= 0 && a->offset >= 0 && a->length <= INT64_MAX - a->offset)
-    return TENSOR_OK;
-  return refuse(TENSOR_ERROR_VALUE,
-                "from_arrow: the array's length, offset or number of buffers is invalid");
+// Whether an array's fields make sense, and its buffers lie in memory.
+static tensor_status check(int dtype, const array *a) {
+  if (a->n_buffers != 2 || a->n_children || a->dictionary || a->length < 0 || a->offset < 0 ||
+      a->length > INT64_MAX - a->offset || a->null_count < -1 || a->null_count > a->length)
+    return refuse(TENSOR_ERROR_VALUE,
+                  "from_arrow: the array's length, offset, number of nulls, buffers or children is "
+                  "invalid");
+  if (!a->length) return TENSOR_OK;
+  uint64_t end = (uint64_t)a->length + (uint64_t)a->offset, bytes = end / 8 + (end % 8 != 0);
+  uint64_t item = (uint64_t)tensor_dtype_size((tensor_dtype)dtype);
+  void *first;
+  if (a->buffers && dtype != TENSOR_BOOL && __builtin_mul_overflow(end, item, &bytes)) bytes = 0;
+  if (!a->buffers || !bytes || !lt_foreign_bytes(a->buffers[1], 0, 0, bytes, &first) ||
+      (a->buffers[0] && !lt_foreign_bytes(a->buffers[0], 0, 0, end / 8 + 1, &first)))
+    return refuse(TENSOR_ERROR_VALUE,
+                  "from_arrow: the array's buffers are missing, or its length and offset reach "
+                  "outside of memory");
+  return TENSOR_OK;
 }
 
 TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in, tensor_t **out) {
@@ -195,8 +217,8 @@ TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in
   if (!s->release || !a->release)
     return refuse(TENSOR_ERROR_VALUE, "from_arrow: the schema or the array was released before");
   int dtype = dtype_of(s);
-  if (dtype < 0) return TENSOR_ERROR_TYPE;
-  tensor_status status = check(a);
+  if (dtype < 0) return s->format ? TENSOR_ERROR_TYPE : TENSOR_ERROR_VALUE;
+  tensor_status status = check(dtype, a);
   if (status) return status;
   int64_t missing = nulls(a);
   return missing ? refuse_nulls(missing, a->length) : import_array(dtype, a, out);
@@ -211,14 +233,14 @@ typedef struct chunks {
 
 static tensor_status failed(stream *s, const char *what, int code) {
   char message[400];
-  const char *reason = s->get_last_error(s);
+  const char *reason = s->get_last_error ? s->get_last_error(s) : NULL;
   snprintf(message, sizeof message, "from_arrow: the stream failed to give its %s: %.300s", what,
            reason ? reason : strerror(code));
   return refuse(TENSOR_ERROR_RUNTIME, message);
 }
 
 // Reads the stream to its end.
-static tensor_status read_all(stream *s, chunks *c) {
+static tensor_status read_all(stream *s, int dtype, chunks *c) {
   for (int64_t room = 0;; c->count++) {
     if (c->count == room) {
       room = room ? 2 * room : 8;
@@ -230,7 +252,7 @@ static tensor_status read_all(stream *s, chunks *c) {
     int code = s->get_next(s, a);
     if (code) return failed(s, "next array", code);
     if (!a->release) return TENSOR_OK;
-    tensor_status status = check(a);
+    tensor_status status = check(dtype, a);
     if (!status) {
       c->missing += nulls(a);
       status = __builtin_add_overflow(c->length, a->length, &c->length)
@@ -262,6 +284,8 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **ou
   stream *s = stream_in;
   if (!s || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
   if (!s->release) return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
+  if (!s->get_schema || !s->get_next)
+    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream has no functions that give arrays");
   schema kind = {0};
   chunks c = {0};
   int code = s->get_schema(s, &kind);
@@ -270,7 +294,9 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **ou
     status = failed(s, "schema", code);
   } else {
     int dtype = dtype_of(&kind);
-    status = dtype < 0 ? TENSOR_ERROR_TYPE : read_all(s, &c);
+    status = dtype >= 0    ? read_all(s, dtype, &c)
+             : kind.format ? TENSOR_ERROR_TYPE
+                           : TENSOR_ERROR_VALUE;
     if (!status) status = join(dtype, &c, out);
     if (kind.release) kind.release(&kind);
   }

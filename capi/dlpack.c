@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "foreign.h"
 #include "handle.h"
 
 enum { CPU_DEVICE = 1, MAJOR = 1, MINOR = 1, MAX_DIMS = 64 };
@@ -171,8 +172,14 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
       (!empty && (span == INT64_MAX || __builtin_mul_overflow(span + 1, item, &nbytes))))
     return refuse(TENSOR_ERROR_VALUE,
                   "from_dlpack: the tensor has more bytes than a 64-bit integer counts");
-  char *data = NULL;
-  if (v->data && nbytes) data = (char *)v->data + v->byte_offset + before;
+  void *data = NULL;
+  if (nbytes &&
+      !lt_foreign_bytes(v->data, v->byte_offset, 0 - (uint64_t)before, (uint64_t)nbytes, &data)) {
+    snprintf(message, sizeof message,
+             "from_dlpack: %lld bytes at address %p and byte_offset %llu lie outside of memory",
+             (long long)nbytes, v->data, (unsigned long long)v->byte_offset);
+    return refuse(TENSOR_ERROR_VALUE, message);
+  }
   if (!flips)
     return tensor_from_blob(data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim, strides, v->ndim,
                             deleter, managed, read_only, out);

@@ -36,10 +36,41 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 		defer t.Recycle()
 		f.number = t
 	}
-	if err := calls[c.op](f); err != nil {
+	var err error
+	if c.mode == C.LT_OUT {
+		err = f.runOut()
+	} else {
+		err = calls[c.op](f)
+	}
+	if err != nil {
 		return fail(err)
 	}
 	return C.TENSOR_OK
+}
+
+// runOut runs a call that writes to given tensors. When it fails, they have the shapes that they had.
+func (f frame) runOut() (err error) {
+	var saved [C.LT_RESULTS]*tensor.Saved
+	for i := range saved {
+		if s := f.c.out[i]; s != nil {
+			saved[i] = new(tensor.Saved)
+			saved[i].Save(f.usable(of(s)))
+		}
+	}
+	done := false
+	defer func() {
+		if done && err == nil {
+			return
+		}
+		for _, s := range saved {
+			if s != nil {
+				s.Restore()
+			}
+		}
+	}()
+	err = calls[f.c.op](f)
+	done = true
+	return err
 }
 
 // lt_drain releases freed handles without waiting for the next call.
@@ -47,7 +78,11 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 //export lt_drain
 func lt_drain() { drain() }
 
+// panicked is the error of a call that ended in a panic: a refusal, or a defect of the library.
 func panicked(v any) error {
+	if refusal, ok := v.(*status.Error); ok {
+		return refusal
+	}
 	if p, ok := v.(*parallel.Panic); ok {
 		v = p.Value
 	}

@@ -32,11 +32,40 @@ func (f frame) value(i int) *C.lt_value {
 
 func at[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
 
-func (f frame) tensor(i int) *tensor.Tensor { return of(at[*C.lt_slot](f.value(i))).tensor }
+// usable is the tensor of a slot, if it is ready.
+func (f frame) usable(s *slot) *tensor.Tensor {
+	if !s.tensor.Ready() {
+		f.refuse(s.tensor)
+	}
+	return s.tensor
+}
+
+// refuse ends the call: another thread is changing the tensor at this moment, or its storage is too small.
+func (f frame) refuse(t *tensor.Tensor) { panic(f.unusable(t)) }
+
+func (f frame) unusable(t *tensor.Tensor) error {
+	op := C.GoString(f.c.name)
+	if t.Busy() {
+		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)
+	}
+	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize that, or the tensor",
+		op, t.Sizes(), t.DType(), t.Reach(), t.Storage().Nbytes())
+}
+
+func (f frame) tensor(i int) *tensor.Tensor { return f.usable(of(at[*C.lt_slot](f.value(i)))) }
+
+// unbacked is tensor for operators on the storage, which may have become too small for the tensor.
+func (f frame) unbacked(i int) *tensor.Tensor {
+	s := of(at[*C.lt_slot](f.value(i)))
+	if s.tensor.Busy() {
+		f.refuse(s.tensor)
+	}
+	return s.tensor
+}
 
 func (f frame) tensorOptional(i int) *tensor.Tensor {
 	if s := at[*C.lt_slot](f.value(i)); s != nil {
-		return of(s).tensor
+		return f.usable(of(s))
 	}
 	return nil
 }
@@ -61,13 +90,19 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 	out := make([]*tensor.Tensor, l.length)
 	for k, h := range unsafe.Slice((*unsafe.Pointer)(l.data), l.length) {
 		if h != nil {
-			out[k] = slotOf(h).tensor
+			out[k] = f.usable(slotOf(h))
 		}
 	}
 	return out
 }
 
-func (f frame) storage(i int) *storage.Storage { return of(at[*C.lt_slot](f.value(i))).storage }
+func (f frame) storage(i int) *storage.Storage {
+	s := of(at[*C.lt_slot](f.value(i))).storage
+	if s.Moving() {
+		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))
+	}
+	return s
+}
 
 func (f frame) generatorOptional(i int) *random.Generator {
 	if s := at[*C.lt_slot](f.value(i)); s != nil {
@@ -176,7 +211,7 @@ func (f frame) index(i int) []ops.IndexItem {
 	for k, item := range unsafe.Slice((*C.tensor_index)(l.data), l.length) {
 		out[k] = ops.IndexItem{Kind: ops.IndexKind(item.kind), Start: int64(item.start), Stop: int64(item.stop), Step: int64(item.step)}
 		if item.kind == C.TENSOR_INDEX_TENSOR {
-			out[k].Tensor = slotOf(unsafe.Pointer(item.tensor)).tensor
+			out[k].Tensor = f.usable(slotOf(unsafe.Pointer(item.tensor)))
 		}
 	}
 	return out
@@ -193,7 +228,8 @@ func (f frame) out(i int) *tensor.Tensor {
 	return nil
 }
 
-// setTensors hands results over, or refreshes the metadata of those that were written in place.
+// setTensors hands results over, or refreshes the metadata of those that were written in place. When one cannot be handed
+// over, none is.
 func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	if err != nil {
 		return err
@@ -205,12 +241,15 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 		case C.LT_OUT:
 			describe(of(f.c.out[i]))
 		default:
-			if err := f.setTensorAt(i, nil, t); err != nil {
-				return err
-			}
+			err = f.setTensorAt(i, err, t)
 		}
 	}
-	return nil
+	if err != nil {
+		for i := range results {
+			C.tensor_free((*C.tensor_t)(*(*unsafe.Pointer)(f.result(i))))
+		}
+	}
+	return err
 }
 
 func (f frame) result(i int) unsafe.Pointer { return unsafe.Pointer(&f.c.results[i]) }

@@ -4570,7 +4570,7 @@ TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *n
 
 TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len) {
   LT_RESULT(structure, "load", "structure");
-  LT_RESULT(tensors, "load", "tensors");
+  LT_RESULT(tensors, "load", "tensors"); LT_RESULT(tensors_len, "load", "tensors_len");
   lt_value a[3];
   lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
@@ -4586,7 +4586,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
 
 TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map_location, char **structure, tensor_t ***tensors, int64_t *tensors_len) {
   LT_RESULT(structure, "load_bytes", "structure");
-  LT_RESULT(tensors, "load_bytes", "tensors");
+  LT_RESULT(tensors, "load_bytes", "tensors"); LT_RESULT(tensors_len, "load_bytes", "tensors_len");
   lt_value a[2];
   lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");

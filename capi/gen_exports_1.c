@@ -2,8 +2,8 @@
 #include "export.h"
 
 TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "load_dict", "names");
-  LT_RESULT(tensors, "load_dict", "tensors");
+  LT_RESULT(names, "load_dict", "names"); LT_RESULT(names_len, "load_dict", "names_len");
+  LT_RESULT(tensors, "load_dict", "tensors"); LT_RESULT(tensors_len, "load_dict", "tensors_len");
   lt_value a[3];
   lt_frame frame = {.op = 120, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
@@ -43,8 +43,8 @@ TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64
 }
 
 TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load_file", "names");
-  LT_RESULT(tensors, "safetensors_load_file", "tensors");
+  LT_RESULT(names, "safetensors_load_file", "names"); LT_RESULT(names_len, "safetensors_load_file", "names_len");
+  LT_RESULT(tensors, "safetensors_load_file", "tensors"); LT_RESULT(tensors_len, "safetensors_load_file", "tensors_len");
   LT_RESULT(metadata, "safetensors_load_file", "metadata");
   lt_value a[3];
   lt_frame frame = {.op = 123, .mode = LT_FUNCTION, .args = a};
@@ -61,8 +61,8 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
 }
 
 TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load", "names");
-  LT_RESULT(tensors, "safetensors_load", "tensors");
+  LT_RESULT(names, "safetensors_load", "names"); LT_RESULT(names_len, "safetensors_load", "names_len");
+  LT_RESULT(tensors, "safetensors_load", "tensors"); LT_RESULT(tensors_len, "safetensors_load", "tensors_len");
   LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
   lt_frame frame = {.op = 124, .mode = LT_FUNCTION, .args = a};
@@ -78,8 +78,8 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
 
 TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
   LT_RESULT(header, "safetensors_open", "header");
-  LT_RESULT(names, "safetensors_open", "names");
-  LT_RESULT(tensors, "safetensors_open", "tensors");
+  LT_RESULT(names, "safetensors_open", "names"); LT_RESULT(names_len, "safetensors_open", "names_len");
+  LT_RESULT(tensors, "safetensors_open", "tensors"); LT_RESULT(tensors_len, "safetensors_open", "tensors_len");
   lt_value a[1];
   lt_frame frame = {.op = 125, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
@@ -156,9 +156,21 @@ TENSOR_API intptr_t tensor_words_npy_load_bytes(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
+  LT_RESULT(out, "npy_length", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 130, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], head, LT_TENSOR, "npy_length", "head");
+  tensor_status status = lt_invoke(&frame, "npy_length");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
   lt_value a[3];
-  lt_frame frame = {.op = 130, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 131, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_save", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "npz_save", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -169,7 +181,7 @@ TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *na
 TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "npz_save_bytes", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 131, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 132, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "npz_save_bytes", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "npz_save_bytes");
@@ -180,10 +192,10 @@ TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t
 }
 
 TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "npz_load", "names");
-  LT_RESULT(tensors, "npz_load", "tensors");
+  LT_RESULT(names, "npz_load", "names"); LT_RESULT(names_len, "npz_load", "names_len");
+  LT_RESULT(tensors, "npz_load", "tensors"); LT_RESULT(tensors_len, "npz_load", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 132, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 133, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "npz_load");
   if (status == TENSOR_OK) {
@@ -194,10 +206,10 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
 }
 
 TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "npz_load_bytes", "names");
-  LT_RESULT(tensors, "npz_load_bytes", "tensors");
+  LT_RESULT(names, "npz_load_bytes", "names"); LT_RESULT(names_len, "npz_load_bytes", "names_len");
+  LT_RESULT(tensors, "npz_load_bytes", "tensors"); LT_RESULT(tensors_len, "npz_load_bytes", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 133, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 134, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npz_load_bytes");
   if (status == TENSOR_OK) {
@@ -207,10 +219,19 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
   return status;
 }
 
+TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data) {
+  lt_value a[2];
+  lt_frame frame = {.op = 135, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(path, "file_write", "path"); a[0].text = path;
+  LT_REQUIRED(a[1], data, LT_TENSOR, "file_write", "data");
+  tensor_status status = lt_invoke(&frame, "file_write");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 134, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 136, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -221,7 +242,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 134, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 136, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -229,7 +250,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 134, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 136, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -247,7 +268,7 @@ TENSOR_API intptr_t tensor_words_sqrt_(lt_value *a) { return tensor_sqrt_(a[0].p
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 135, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 137, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -258,7 +279,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 135, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 137, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -266,7 +287,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 135, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 137, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -284,7 +305,7 @@ TENSOR_API intptr_t tensor_words_rsqrt_(lt_value *a) { return tensor_rsqrt_(a[0]
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 136, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 138, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -295,7 +316,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 136, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 138, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -303,7 +324,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 136, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 138, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -321,7 +342,7 @@ TENSOR_API intptr_t tensor_words_exp_(lt_value *a) { return tensor_exp_(a[0].poi
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 137, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 139, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -332,7 +353,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 137, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 139, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -340,7 +361,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 137, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 139, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -358,7 +379,7 @@ TENSOR_API intptr_t tensor_words_exp2_(lt_value *a) { return tensor_exp2_(a[0].p
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 138, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 140, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -369,7 +390,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 138, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 140, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -377,7 +398,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 138, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 140, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -395,7 +416,7 @@ TENSOR_API intptr_t tensor_words_expm1_(lt_value *a) { return tensor_expm1_(a[0]
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 139, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 141, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -406,7 +427,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 139, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 141, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -414,7 +435,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 139, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 141, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
@@ -432,7 +453,7 @@ TENSOR_API intptr_t tensor_words_log_(lt_value *a) { return tensor_log_(a[0].poi
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 140, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 142, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
@@ -443,7 +464,7 @@ TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 140, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 142, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   return status;
@@ -451,7 +472,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 140, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 142, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   LT_OUTPUT(frame.out[0], out, "log2", "out");
   tensor_status status = lt_invoke(&frame, "log2");
@@ -469,7 +490,7 @@ TENSOR_API intptr_t tensor_words_log2_(lt_value *a) { return tensor_log2_(a[0].p
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 141, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 143, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
@@ -480,7 +501,7 @@ TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 141, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 143, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
@@ -488,7 +509,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 141, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 143, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
@@ -506,7 +527,7 @@ TENSOR_API intptr_t tensor_words_log10_(lt_value *a) { return tensor_log10_(a[0]
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 142, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 144, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
@@ -517,7 +538,7 @@ TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 142, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 144, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   return status;
@@ -525,7 +546,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 142, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 144, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   LT_OUTPUT(frame.out[0], out, "log1p", "out");
   tensor_status status = lt_invoke(&frame, "log1p");
@@ -543,7 +564,7 @@ TENSOR_API intptr_t tensor_words_log1p_(lt_value *a) { return tensor_log1p_(a[0]
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 143, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 145, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
@@ -554,7 +575,7 @@ TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 143, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 145, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
@@ -562,7 +583,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 143, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 145, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
@@ -580,7 +601,7 @@ TENSOR_API intptr_t tensor_words_sin_(lt_value *a) { return tensor_sin_(a[0].poi
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 144, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 146, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
@@ -591,7 +612,7 @@ TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 144, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 146, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   return status;
@@ -599,7 +620,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 144, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 146, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   LT_OUTPUT(frame.out[0], out, "cos", "out");
   tensor_status status = lt_invoke(&frame, "cos");
@@ -617,7 +638,7 @@ TENSOR_API intptr_t tensor_words_cos_(lt_value *a) { return tensor_cos_(a[0].poi
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 145, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 147, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
@@ -628,7 +649,7 @@ TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 145, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 147, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
@@ -636,7 +657,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 145, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 147, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
@@ -654,7 +675,7 @@ TENSOR_API intptr_t tensor_words_tan_(lt_value *a) { return tensor_tan_(a[0].poi
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 146, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 148, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
@@ -665,7 +686,7 @@ TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 146, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 148, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   return status;
@@ -673,7 +694,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 146, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 148, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   LT_OUTPUT(frame.out[0], out, "asin", "out");
   tensor_status status = lt_invoke(&frame, "asin");
@@ -691,7 +712,7 @@ TENSOR_API intptr_t tensor_words_asin_(lt_value *a) { return tensor_asin_(a[0].p
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 147, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 149, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   if (status == TENSOR_OK) {
@@ -702,7 +723,7 @@ TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 147, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 149, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
@@ -710,7 +731,7 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 147, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 149, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   LT_OUTPUT(frame.out[0], out, "arcsin", "out");
   tensor_status status = lt_invoke(&frame, "arcsin");
@@ -728,7 +749,7 @@ TENSOR_API intptr_t tensor_words_arcsin_(lt_value *a) { return tensor_arcsin_(a[
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 148, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 150, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   if (status == TENSOR_OK) {
@@ -739,7 +760,7 @@ TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 148, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 150, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   return status;
@@ -747,7 +768,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 148, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 150, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   LT_OUTPUT(frame.out[0], out, "acos", "out");
   tensor_status status = lt_invoke(&frame, "acos");
@@ -765,7 +786,7 @@ TENSOR_API intptr_t tensor_words_acos_(lt_value *a) { return tensor_acos_(a[0].p
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 149, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 151, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   if (status == TENSOR_OK) {
@@ -776,7 +797,7 @@ TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 149, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 151, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
@@ -784,7 +805,7 @@ TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 149, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 151, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   LT_OUTPUT(frame.out[0], out, "arccos", "out");
   tensor_status status = lt_invoke(&frame, "arccos");
@@ -802,7 +823,7 @@ TENSOR_API intptr_t tensor_words_arccos_(lt_value *a) { return tensor_arccos_(a[
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 150, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   if (status == TENSOR_OK) {
@@ -813,7 +834,7 @@ TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 150, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 152, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   return status;
@@ -821,7 +842,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 150, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 152, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   LT_OUTPUT(frame.out[0], out, "atan", "out");
   tensor_status status = lt_invoke(&frame, "atan");
@@ -839,7 +860,7 @@ TENSOR_API intptr_t tensor_words_atan_(lt_value *a) { return tensor_atan_(a[0].p
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 151, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   if (status == TENSOR_OK) {
@@ -850,7 +871,7 @@ TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 151, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 153, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
@@ -858,7 +879,7 @@ TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 151, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 153, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   LT_OUTPUT(frame.out[0], out, "arctan", "out");
   tensor_status status = lt_invoke(&frame, "arctan");
@@ -876,7 +897,7 @@ TENSOR_API intptr_t tensor_words_arctan_(lt_value *a) { return tensor_arctan_(a[
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 154, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   if (status == TENSOR_OK) {
@@ -887,7 +908,7 @@ TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 152, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 154, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   return status;
@@ -895,7 +916,7 @@ TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 152, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 154, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   LT_OUTPUT(frame.out[0], out, "sinh", "out");
   tensor_status status = lt_invoke(&frame, "sinh");
@@ -913,7 +934,7 @@ TENSOR_API intptr_t tensor_words_sinh_(lt_value *a) { return tensor_sinh_(a[0].p
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   if (status == TENSOR_OK) {
@@ -924,7 +945,7 @@ TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 153, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 155, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
@@ -932,7 +953,7 @@ TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 153, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 155, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   LT_OUTPUT(frame.out[0], out, "cosh", "out");
   tensor_status status = lt_invoke(&frame, "cosh");
@@ -950,7 +971,7 @@ TENSOR_API intptr_t tensor_words_cosh_(lt_value *a) { return tensor_cosh_(a[0].p
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 154, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   if (status == TENSOR_OK) {
@@ -961,7 +982,7 @@ TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 154, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 156, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   return status;
@@ -969,7 +990,7 @@ TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 154, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 156, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   LT_OUTPUT(frame.out[0], out, "tanh", "out");
   tensor_status status = lt_invoke(&frame, "tanh");
@@ -987,7 +1008,7 @@ TENSOR_API intptr_t tensor_words_tanh_(lt_value *a) { return tensor_tanh_(a[0].p
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   if (status == TENSOR_OK) {
@@ -998,7 +1019,7 @@ TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 155, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 157, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
@@ -1006,7 +1027,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 155, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 157, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   LT_OUTPUT(frame.out[0], out, "asinh", "out");
   tensor_status status = lt_invoke(&frame, "asinh");
@@ -1024,7 +1045,7 @@ TENSOR_API intptr_t tensor_words_asinh_(lt_value *a) { return tensor_asinh_(a[0]
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   if (status == TENSOR_OK) {
@@ -1035,7 +1056,7 @@ TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 156, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 158, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   return status;
@@ -1043,7 +1064,7 @@ TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 156, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 158, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
   tensor_status status = lt_invoke(&frame, "arcsinh");
@@ -1061,7 +1082,7 @@ TENSOR_API intptr_t tensor_words_arcsinh_(lt_value *a) { return tensor_arcsinh_(
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   if (status == TENSOR_OK) {
@@ -1072,7 +1093,7 @@ TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 157, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 159, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
@@ -1080,7 +1101,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 157, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 159, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   LT_OUTPUT(frame.out[0], out, "acosh", "out");
   tensor_status status = lt_invoke(&frame, "acosh");
@@ -1098,7 +1119,7 @@ TENSOR_API intptr_t tensor_words_acosh_(lt_value *a) { return tensor_acosh_(a[0]
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   if (status == TENSOR_OK) {
@@ -1109,7 +1130,7 @@ TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 158, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 160, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   return status;
@@ -1117,7 +1138,7 @@ TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 158, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 160, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   LT_OUTPUT(frame.out[0], out, "arccosh", "out");
   tensor_status status = lt_invoke(&frame, "arccosh");
@@ -1135,7 +1156,7 @@ TENSOR_API intptr_t tensor_words_arccosh_(lt_value *a) { return tensor_arccosh_(
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   if (status == TENSOR_OK) {
@@ -1146,7 +1167,7 @@ TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 159, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 161, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
@@ -1154,7 +1175,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 159, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 161, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   LT_OUTPUT(frame.out[0], out, "atanh", "out");
   tensor_status status = lt_invoke(&frame, "atanh");
@@ -1172,7 +1193,7 @@ TENSOR_API intptr_t tensor_words_atanh_(lt_value *a) { return tensor_atanh_(a[0]
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   if (status == TENSOR_OK) {
@@ -1183,7 +1204,7 @@ TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 160, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 162, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   return status;
@@ -1191,7 +1212,7 @@ TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 160, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 162, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   LT_OUTPUT(frame.out[0], out, "arctanh", "out");
   tensor_status status = lt_invoke(&frame, "arctanh");
@@ -1209,7 +1230,7 @@ TENSOR_API intptr_t tensor_words_arctanh_(lt_value *a) { return tensor_arctanh_(
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   if (status == TENSOR_OK) {
@@ -1220,7 +1241,7 @@ TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 161, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 163, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
@@ -1228,7 +1249,7 @@ TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 161, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
@@ -1246,7 +1267,7 @@ TENSOR_API intptr_t tensor_words_sigmoid_(lt_value *a) { return tensor_sigmoid_(
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -1258,7 +1279,7 @@ TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 162, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 164, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -1267,7 +1288,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 162, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   LT_OUTPUT(frame.out[0], out, "atan2", "out");
@@ -1286,7 +1307,7 @@ TENSOR_API intptr_t tensor_words_atan2_(lt_value *a) { return tensor_atan2_(a[0]
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -1298,7 +1319,7 @@ TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 165, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -1307,7 +1328,7 @@ TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 165, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
@@ -1326,7 +1347,7 @@ TENSOR_API intptr_t tensor_words_arctan2_(lt_value *a) { return tensor_arctan2_(
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -1338,7 +1359,7 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 166, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -1347,7 +1368,7 @@ TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   LT_OUTPUT(frame.out[0], out, "hypot", "out");
@@ -1366,7 +1387,7 @@ TENSOR_API intptr_t tensor_words_hypot_(lt_value *a) { return tensor_hypot_(a[0]
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
   LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
   tensor_status status = lt_invoke(&frame, "index_get");
@@ -1384,7 +1405,7 @@ TENSOR_API intptr_t tensor_words_index_get(lt_value *a) {
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
   LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
@@ -1396,7 +1417,7 @@ TENSOR_API intptr_t tensor_words_index_set_(lt_value *a) { return tensor_index_s
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
   LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
@@ -1409,7 +1430,7 @@ TENSOR_API intptr_t tensor_words_index_set_scalar_(lt_value *a) { return tensor_
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "index_put", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -1423,7 +1444,7 @@ TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate) {
   lt_value a[4];
-  lt_frame frame = {.op = 168, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 170, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -1435,7 +1456,7 @@ TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const
 TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "index_select", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
@@ -1448,7 +1469,7 @@ TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
@@ -1466,7 +1487,7 @@ TENSOR_API intptr_t tensor_words_index_select(lt_value *a) {
 TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
   LT_RESULT(out, "masked_select", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_select", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_select", "mask");
   tensor_status status = lt_invoke(&frame, "masked_select");
@@ -1478,7 +1499,7 @@ TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const tensor_t *mask, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 172, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_select", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_select", "mask");
   LT_OUTPUT(frame.out[0], out, "masked_select", "out");
@@ -1495,7 +1516,7 @@ TENSOR_API intptr_t tensor_words_masked_select(lt_value *a) {
 TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "masked_fill", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
@@ -1509,7 +1530,7 @@ TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "masked_fill", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
@@ -1523,7 +1544,7 @@ TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const t
 
 TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mask, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 171, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 173, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
@@ -1533,7 +1554,7 @@ TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mas
 
 TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor_t *mask, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 171, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 173, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
@@ -1561,7 +1582,7 @@ TENSOR_API intptr_t tensor_words_masked_fill_scalar_(lt_value *a) { return tenso
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "masked_scatter", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
@@ -1574,7 +1595,7 @@ TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *mask, const tensor_t *source) {
   lt_value a[3];
-  lt_frame frame = {.op = 172, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 174, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
@@ -1593,7 +1614,7 @@ TENSOR_API intptr_t tensor_words_masked_scatter_(lt_value *a) { return tensor_ma
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
   LT_RESULT(out, "gather", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gather", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "gather", "index");
@@ -1607,7 +1628,7 @@ TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const 
 
 TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 173, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gather", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "gather", "index");
@@ -1626,7 +1647,7 @@ TENSOR_API intptr_t tensor_words_gather(lt_value *a) {
 TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "take", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "take", "index");
   tensor_status status = lt_invoke(&frame, "take");
@@ -1638,7 +1659,7 @@ TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index
 
 TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 174, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "take", "index");
   LT_OUTPUT(frame.out[0], out, "take", "out");
@@ -1655,7 +1676,7 @@ TENSOR_API intptr_t tensor_words_take(lt_value *a) {
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "take_along_dim", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take_along_dim", "self");
   LT_REQUIRED(a[1], indices, LT_TENSOR, "take_along_dim", "indices");
   a[2].i = dim;
@@ -1668,7 +1689,7 @@ TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take_along_dim", "self");
   LT_REQUIRED(a[1], indices, LT_TENSOR, "take_along_dim", "indices");
   a[2].i = dim;
@@ -1686,7 +1707,7 @@ TENSOR_API intptr_t tensor_words_take_along_dim(lt_value *a) {
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero", "self");
   tensor_status status = lt_invoke(&frame, "nonzero");
   if (status == TENSOR_OK) {
@@ -1697,7 +1718,7 @@ TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero", "self");
   LT_OUTPUT(frame.out[0], out, "nonzero", "out");
   tensor_status status = lt_invoke(&frame, "nonzero");
@@ -1711,9 +1732,9 @@ TENSOR_API intptr_t tensor_words_nonzero(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "nonzero_numpy", "out");
+  LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero_numpy", "self");
   tensor_status status = lt_invoke(&frame, "nonzero_numpy");
   if (status == TENSOR_OK) {
@@ -1727,7 +1748,7 @@ TENSOR_API intptr_t tensor_words_nonzero_numpy(lt_value *a) { return tensor_nonz
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "argwhere", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argwhere", "self");
   tensor_status status = lt_invoke(&frame, "argwhere");
   if (status == TENSOR_OK) {
@@ -1745,7 +1766,7 @@ TENSOR_API intptr_t tensor_words_argwhere(lt_value *a) {
 TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "put", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "put", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
   LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
@@ -1759,7 +1780,7 @@ TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index,
 
 TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate) {
   lt_value a[4];
-  lt_frame frame = {.op = 179, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "put", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
   LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
@@ -1779,7 +1800,7 @@ TENSOR_API intptr_t tensor_words_put_(lt_value *a) { return tensor_put_(a[0].poi
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter.src", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
@@ -1793,7 +1814,7 @@ TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, c
 
 TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
   lt_value a[4];
-  lt_frame frame = {.op = 180, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
@@ -1804,7 +1825,7 @@ TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const 
 
 TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
@@ -1825,7 +1846,7 @@ TENSOR_API intptr_t tensor_words_scatter_src_(lt_value *a) { return tensor_scatt
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scatter.value", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
@@ -1839,7 +1860,7 @@ TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim,
 
 TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
   lt_value a[4];
-  lt_frame frame = {.op = 181, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
@@ -1850,7 +1871,7 @@ TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, cons
 
 TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
@@ -1871,7 +1892,7 @@ TENSOR_API intptr_t tensor_words_scatter_value_(lt_value *a) { return tensor_sca
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.src_reduce", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
@@ -1886,7 +1907,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t
 
 TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
   lt_value a[5];
-  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
@@ -1898,7 +1919,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim,
 
 TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
@@ -1920,7 +1941,7 @@ TENSOR_API intptr_t tensor_words_scatter_src_reduce_(lt_value *a) { return tenso
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.value_reduce", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
@@ -1935,7 +1956,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64
 
 TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce) {
   lt_value a[5];
-  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
@@ -1947,7 +1968,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
@@ -1969,7 +1990,7 @@ TENSOR_API intptr_t tensor_words_scatter_value_reduce_(lt_value *a) { return ten
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter_add", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
@@ -1983,7 +2004,7 @@ TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, c
 
 TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
   lt_value a[4];
-  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
@@ -1994,7 +2015,7 @@ TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const 
 
 TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
@@ -2015,7 +2036,7 @@ TENSOR_API intptr_t tensor_words_scatter_add_(lt_value *a) { return tensor_scatt
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "scatter_reduce", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
@@ -2031,7 +2052,7 @@ TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim
 
 TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self) {
   lt_value a[6];
-  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
@@ -2044,7 +2065,7 @@ TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, con
 
 TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
@@ -2067,7 +2088,7 @@ TENSOR_API intptr_t tensor_words_scatter_reduce_(lt_value *a) { return tensor_sc
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -2082,7 +2103,7 @@ TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, con
 
 TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -2094,7 +2115,7 @@ TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const te
 
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -2116,7 +2137,7 @@ TENSOR_API intptr_t tensor_words_index_add_(lt_value *a) { return tensor_index_a
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -2130,7 +2151,7 @@ TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, co
 
 TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
   lt_value a[4];
-  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -2141,7 +2162,7 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
 
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -2162,7 +2183,7 @@ TENSOR_API intptr_t tensor_words_index_copy_(lt_value *a) { return tensor_index_
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2177,7 +2198,7 @@ TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, co
 TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2192,7 +2213,7 @@ TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t 
 
 TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value) {
   lt_value a[4];
-  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2203,7 +2224,7 @@ TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const t
 
 TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
   lt_value a[4];
-  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2232,7 +2253,7 @@ TENSOR_API intptr_t tensor_words_index_fill_scalar_(lt_value *a) { return tensor
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -2248,7 +2269,7 @@ TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self) {
   lt_value a[6];
-  lt_frame frame = {.op = 189, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -2261,7 +2282,7 @@ TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const
 
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -2282,9 +2303,9 @@ TENSOR_API intptr_t tensor_words_index_reduce(lt_value *a) {
 TENSOR_API intptr_t tensor_words_index_reduce_(lt_value *a) { return tensor_index_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
 
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "where.condition", "out");
+  LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
   tensor_status status = lt_invoke(&frame, "where.condition");
   if (status == TENSOR_OK) {
@@ -2298,7 +2319,7 @@ TENSOR_API intptr_t tensor_words_where_condition(lt_value *a) { return tensor_wh
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cat");
@@ -2310,7 +2331,7 @@ TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tens
 
 TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 191, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "cat", "out");
@@ -2327,7 +2348,7 @@ TENSOR_API intptr_t tensor_words_cat(lt_value *a) {
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concat");
@@ -2339,7 +2360,7 @@ TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 192, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concat", "out");
@@ -2356,7 +2377,7 @@ TENSOR_API intptr_t tensor_words_concat(lt_value *a) {
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concatenate", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concatenate");
@@ -2368,7 +2389,7 @@ TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int6
 
 TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concatenate", "out");
@@ -2385,7 +2406,7 @@ TENSOR_API intptr_t tensor_words_concatenate(lt_value *a) {
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "stack", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "stack");
@@ -2397,7 +2418,7 @@ TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t te
 
 TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "stack", "out");
@@ -2414,7 +2435,7 @@ TENSOR_API intptr_t tensor_words_stack(lt_value *a) {
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "hstack");
   if (status == TENSOR_OK) {
@@ -2425,7 +2446,7 @@ TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
@@ -2441,7 +2462,7 @@ TENSOR_API intptr_t tensor_words_hstack(lt_value *a) {
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "vstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "vstack");
   if (status == TENSOR_OK) {
@@ -2452,7 +2473,7 @@ TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "vstack", "out");
   tensor_status status = lt_invoke(&frame, "vstack");
@@ -2468,7 +2489,7 @@ TENSOR_API intptr_t tensor_words_vstack(lt_value *a) {
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "row_stack");
   if (status == TENSOR_OK) {
@@ -2479,7 +2500,7 @@ TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_
 
 TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
@@ -2495,7 +2516,7 @@ TENSOR_API intptr_t tensor_words_row_stack(lt_value *a) {
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "dstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "dstack");
   if (status == TENSOR_OK) {
@@ -2506,7 +2527,7 @@ TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "dstack", "out");
   tensor_status status = lt_invoke(&frame, "dstack");
@@ -2522,7 +2543,7 @@ TENSOR_API intptr_t tensor_words_dstack(lt_value *a) {
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "column_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "column_stack");
   if (status == TENSOR_OK) {
@@ -2533,7 +2554,7 @@ TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int
 
 TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "column_stack", "out");
   tensor_status status = lt_invoke(&frame, "column_stack");
@@ -2549,7 +2570,7 @@ TENSOR_API intptr_t tensor_words_column_stack(lt_value *a) {
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_1d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_1d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_1d");
   if (status == TENSOR_OK) {
@@ -2565,9 +2586,9 @@ TENSOR_API intptr_t tensor_words_atleast_1d(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_1d.sequence", "out");
+  LT_RESULT(out, "atleast_1d.sequence", "out"); LT_RESULT(out_len, "atleast_1d.sequence", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_1d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_1d.sequence");
   if (status == TENSOR_OK) {
@@ -2581,7 +2602,7 @@ TENSOR_API intptr_t tensor_words_atleast_1d_sequence(lt_value *a) { return tenso
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_2d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_2d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_2d");
   if (status == TENSOR_OK) {
@@ -2597,9 +2618,9 @@ TENSOR_API intptr_t tensor_words_atleast_2d(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_2d.sequence", "out");
+  LT_RESULT(out, "atleast_2d.sequence", "out"); LT_RESULT(out_len, "atleast_2d.sequence", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_2d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_2d.sequence");
   if (status == TENSOR_OK) {
@@ -2613,7 +2634,7 @@ TENSOR_API intptr_t tensor_words_atleast_2d_sequence(lt_value *a) { return tenso
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_3d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_3d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_3d");
   if (status == TENSOR_OK) {
@@ -2629,9 +2650,9 @@ TENSOR_API intptr_t tensor_words_atleast_3d(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_3d.sequence", "out");
+  LT_RESULT(out, "atleast_3d.sequence", "out"); LT_RESULT(out_len, "atleast_3d.sequence", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_3d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_3d.sequence");
   if (status == TENSOR_OK) {
@@ -2643,9 +2664,9 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
 TENSOR_API intptr_t tensor_words_atleast_3d_sequence(lt_value *a) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "broadcast_tensors", "out");
+  LT_RESULT(out, "broadcast_tensors", "out"); LT_RESULT(out_len, "broadcast_tensors", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "broadcast_tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "broadcast_tensors");
   if (status == TENSOR_OK) {
@@ -2657,9 +2678,9 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
 TENSOR_API intptr_t tensor_words_broadcast_tensors(lt_value *a) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "meshgrid", "out");
+  LT_RESULT(out, "meshgrid", "out"); LT_RESULT(out_len, "meshgrid", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "meshgrid", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].text = indexing;
   tensor_status status = lt_invoke(&frame, "meshgrid");
@@ -2674,7 +2695,7 @@ TENSOR_API intptr_t tensor_words_meshgrid(lt_value *a) { return tensor_meshgrid(
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "cartesian_prod", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cartesian_prod", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "cartesian_prod");
   if (status == TENSOR_OK) {
@@ -2692,7 +2713,7 @@ TENSOR_API intptr_t tensor_words_cartesian_prod(lt_value *a) {
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
   LT_RESULT(out, "combinations", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "combinations", "self");
   a[1].i = r;
   a[2].i = with_replacement;
@@ -2712,7 +2733,7 @@ TENSOR_API intptr_t tensor_words_combinations(lt_value *a) {
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "block_diag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "block_diag", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "block_diag");
   if (status == TENSOR_OK) {
@@ -2730,7 +2751,7 @@ TENSOR_API intptr_t tensor_words_block_diag(lt_value *a) {
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
   LT_RESULT(out, "repeat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat", "self");
   LT_SPAN(repeats, repeats_len, "repeat", "repeats"); a[1].list.data = repeats, a[1].list.length = repeats_len;
   tensor_status status = lt_invoke(&frame, "repeat");
@@ -2749,7 +2770,7 @@ TENSOR_API intptr_t tensor_words_repeat(lt_value *a) {
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "tile", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tile", "self");
   LT_SPAN(dims, dims_len, "tile", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "tile");
@@ -2768,7 +2789,7 @@ TENSOR_API intptr_t tensor_words_tile(lt_value *a) {
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.int", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.int", "self");
   a[1].i = repeats;
   a[2].i = dim;
@@ -2789,7 +2810,7 @@ TENSOR_API intptr_t tensor_words_repeat_interleave_int(lt_value *a) {
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.tensor", "self");
   LT_REQUIRED(a[1], repeats, LT_TENSOR, "repeat_interleave.tensor", "repeats");
   a[2].i = dim;
@@ -2810,7 +2831,7 @@ TENSOR_API intptr_t tensor_words_repeat_interleave_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
   a[1].i = output_size;
   tensor_status status = lt_invoke(&frame, "repeat_interleave");
@@ -2829,7 +2850,7 @@ TENSOR_API intptr_t tensor_words_repeat_interleave(lt_value *a) {
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "roll", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "roll", "self");
   LT_SPAN(shifts, shifts_len, "roll", "shifts"); a[1].list.data = shifts, a[1].list.length = shifts_len;
   LT_SPAN(dims, dims_len, "roll", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -2849,7 +2870,7 @@ TENSOR_API intptr_t tensor_words_roll(lt_value *a) {
 TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "flip", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flip", "self");
   LT_SPAN(dims, dims_len, "flip", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "flip");
@@ -2868,7 +2889,7 @@ TENSOR_API intptr_t tensor_words_flip(lt_value *a) {
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fliplr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fliplr", "self");
   tensor_status status = lt_invoke(&frame, "fliplr");
   if (status == TENSOR_OK) {
@@ -2886,7 +2907,7 @@ TENSOR_API intptr_t tensor_words_fliplr(lt_value *a) {
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "flipud", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flipud", "self");
   tensor_status status = lt_invoke(&frame, "flipud");
   if (status == TENSOR_OK) {
@@ -2904,7 +2925,7 @@ TENSOR_API intptr_t tensor_words_flipud(lt_value *a) {
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "rot90", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rot90", "self");
   a[1].i = k;
   LT_SPAN(dims, dims_len, "rot90", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -2924,7 +2945,7 @@ TENSOR_API intptr_t tensor_words_rot90(lt_value *a) {
 TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "tril", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "tril");
@@ -2936,7 +2957,7 @@ TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
   lt_value a[2];
-  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "tril");
@@ -2945,7 +2966,7 @@ TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
 
 TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "tril", "out");
@@ -2964,7 +2985,7 @@ TENSOR_API intptr_t tensor_words_tril_(lt_value *a) { return tensor_tril_(a[0].p
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "triu");
@@ -2976,7 +2997,7 @@ TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
   lt_value a[2];
-  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "triu");
@@ -2985,7 +3006,7 @@ TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
 
 TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "triu", "out");
@@ -3004,7 +3025,7 @@ TENSOR_API intptr_t tensor_words_triu_(lt_value *a) { return tensor_triu_(a[0].p
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "diag");
@@ -3016,7 +3037,7 @@ TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "diag", "out");
@@ -3033,7 +3054,7 @@ TENSOR_API intptr_t tensor_words_diag(lt_value *a) {
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diag_embed", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag_embed", "self");
   a[1].i = offset;
   a[2].i = dim1;
@@ -3054,7 +3075,7 @@ TENSOR_API intptr_t tensor_words_diag_embed(lt_value *a) {
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
   LT_RESULT(out, "diagflat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagflat", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "diagflat");
@@ -3073,7 +3094,7 @@ TENSOR_API intptr_t tensor_words_diagflat(lt_value *a) {
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diagonal_scatter", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "diagonal_scatter", "src");
   a[2].i = offset;
@@ -3095,7 +3116,7 @@ TENSOR_API intptr_t tensor_words_diagonal_scatter(lt_value *a) {
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "select_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "select_scatter", "src");
   a[2].i = dim;
@@ -3116,7 +3137,7 @@ TENSOR_API intptr_t tensor_words_select_scatter(lt_value *a) {
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
   LT_RESULT(out, "slice_scatter", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slice_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "slice_scatter", "src");
   a[2].i = dim;
@@ -3139,7 +3160,7 @@ TENSOR_API intptr_t tensor_words_slice_scatter(lt_value *a) {
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "as_strided_scatter", "src");
   LT_SPAN(size, size_len, "as_strided_scatter", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -3159,9 +3180,9 @@ TENSOR_API intptr_t tensor_words_as_strided_scatter(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unravel_index", "out");
+  LT_RESULT(out, "unravel_index", "out"); LT_RESULT(out_len, "unravel_index", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], indices, LT_TENSOR, "unravel_index", "indices");
   LT_SPAN(shape, shape_len, "unravel_index", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "unravel_index");
@@ -3176,7 +3197,7 @@ TENSOR_API intptr_t tensor_words_unravel_index(lt_value *a) { return tensor_unra
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "sum_to_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum_to_size", "self");
   LT_SPAN(size, size_len, "sum_to_size", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "sum_to_size");
@@ -3195,7 +3216,7 @@ TENSOR_API intptr_t tensor_words_sum_to_size(lt_value *a) {
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "constant_pad_nd", "self");
   LT_SPAN(pad, pad_len, "constant_pad_nd", "pad"); a[1].list.data = pad, a[1].list.length = pad_len;
   LT_SCALAR(value, LT_MUST, "constant_pad_nd", "value"); a[2].scalar = value;
@@ -3215,7 +3236,7 @@ TENSOR_API intptr_t tensor_words_constant_pad_nd(lt_value *a) {
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   tensor_status status = lt_invoke(&frame, "logical_and");
@@ -3227,7 +3248,7 @@ TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   tensor_status status = lt_invoke(&frame, "logical_and");
@@ -3236,7 +3257,7 @@ TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   LT_OUTPUT(frame.out[0], out, "logical_and", "out");
@@ -3255,7 +3276,7 @@ TENSOR_API intptr_t tensor_words_logical_and_(lt_value *a) { return tensor_logic
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   tensor_status status = lt_invoke(&frame, "logical_or");
@@ -3267,7 +3288,7 @@ TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t 
 
 TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   tensor_status status = lt_invoke(&frame, "logical_or");
@@ -3276,7 +3297,7 @@ TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   LT_OUTPUT(frame.out[0], out, "logical_or", "out");
@@ -3295,7 +3316,7 @@ TENSOR_API intptr_t tensor_words_logical_or_(lt_value *a) { return tensor_logica
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   tensor_status status = lt_invoke(&frame, "logical_xor");
@@ -3307,7 +3328,7 @@ TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   tensor_status status = lt_invoke(&frame, "logical_xor");
@@ -3316,7 +3337,7 @@ TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   LT_OUTPUT(frame.out[0], out, "logical_xor", "out");
@@ -3335,7 +3356,7 @@ TENSOR_API intptr_t tensor_words_logical_xor_(lt_value *a) { return tensor_logic
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   tensor_status status = lt_invoke(&frame, "logical_not");
   if (status == TENSOR_OK) {
@@ -3346,7 +3367,7 @@ TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 236, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
@@ -3354,7 +3375,7 @@ TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   LT_OUTPUT(frame.out[0], out, "logical_not", "out");
   tensor_status status = lt_invoke(&frame, "logical_not");
@@ -3372,7 +3393,7 @@ TENSOR_API intptr_t tensor_words_logical_not_(lt_value *a) { return tensor_logic
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_and");
@@ -3385,7 +3406,7 @@ TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -3398,7 +3419,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_and");
@@ -3407,7 +3428,7 @@ TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -3417,7 +3438,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scala
 
 TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
@@ -3427,7 +3448,7 @@ TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -3451,170 +3472,4 @@ TENSOR_API intptr_t tensor_words_bitwise_and_scalar(lt_value *a) {
 TENSOR_API intptr_t tensor_words_bitwise_and_(lt_value *a) { return tensor_bitwise_and_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API intptr_t tensor_words_bitwise_and_scalar_(lt_value *a) { return tensor_bitwise_and_scalar_(a[0].pointer, a[1].scalar); }
-
-TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 238, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 238, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_or(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_or_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or_(lt_value *a) { return tensor_bitwise_or_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar_(lt_value *a) { return tensor_bitwise_or_scalar_(a[0].pointer, a[1].scalar); }
-
-TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 239, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 239, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_xor(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_xor_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_(lt_value *a) { return tensor_bitwise_xor_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar_(lt_value *a) { return tensor_bitwise_xor_scalar_(a[0].pointer, a[1].scalar); }
 

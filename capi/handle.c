@@ -1,23 +1,15 @@
-#define _GNU_SOURCE
 #include "handle.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "_cgo_export.h"
 
-_Static_assert(sizeof(lt_slot) <= LT_SLOT_BYTES, "slots are spaced LT_SLOT_BYTES apart");
-
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
-static char *region;
-static _Atomic int64_t usable;
-static _Atomic(lt_slot *) freed;
+static lt_slot *_Atomic freed;
 static int64_t taken;
 static _Atomic int forked;
 
@@ -29,26 +21,14 @@ static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
-static void reserve(void) {
-  void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p != MAP_FAILED) region = p;
-}
-
-// Go's initialization runs in a thread of its own and may ask before the constructor below has run.
-lt_slot *lt_region(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, reserve);
-  return (lt_slot *)region;
-}
-
 __attribute__((constructor)) static void start(void) {
-  lt_region();
   pthread_atfork(NULL, NULL, in_child);
   pthread_key_create(&message_key, free);
 }
 
+// Says why a call fails, which gives back what it has pinned.
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
+  lt_unpin();
   if (!message) {
     if (!(message = malloc(LT_MESSAGE_BYTES))) return;
     pthread_setspecific(message_key, message);
@@ -59,17 +39,7 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
   va_end(values);
 }
 
-int64_t lt_grow(int64_t slots) {
-  int64_t now = usable;
-  if (!region || now + slots > LT_MAX_SLOTS) return -1;
-  if (mprotect(region + now * LT_SLOT_BYTES, (size_t)(slots * LT_SLOT_BYTES),
-               PROT_READ | PROT_WRITE))
-    return -1;
-  usable = now + slots;
-  return now + slots;
-}
-
-_Atomic(lt_slot *) *lt_freed(void) { return &freed; }
+lt_slot *_Atomic *lt_freed(void) { return &freed; }
 int64_t *lt_taken(void) { return &taken; }
 
 void lt_fail(int32_t code, const char *text) {
@@ -82,22 +52,8 @@ static const char *kind_name(int kind) {
   return names[kind >= LT_TENSOR && kind <= LT_GENERATOR ? kind : 0];
 }
 
-// The live slot that a handle names, NULL where it names none; *found is the slot's kind when it is
-// live.
-static lt_slot *find(const void *handle, int *found) {
-  size_t at = (size_t)((const char *)handle - region);
-  *found = 0;
-  if (!region || at >= (size_t)(usable * LT_SLOT_BYTES) || at % 8) return NULL;
-  lt_slot *slot = (lt_slot *)(region + at / LT_SLOT_BYTES * LT_SLOT_BYTES);
-  if (slot->state != LT_LIVE || slot->generation % LT_TAGS != at % LT_SLOT_BYTES / 8) return NULL;
-  *found = slot->kind;
-  return slot;
-}
-
-lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument) {
-  int found;
-  lt_slot *slot = find(handle, &found);
-  if (slot && found == kind) return slot;
+static void explain_handle(const void *handle, const lt_slot *slot, int found, int kind,
+                           const char *op, const char *argument) {
   if (!handle)
     explain("%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
   else if (slot)
@@ -107,6 +63,22 @@ lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *ar
     explain(
         "%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library",
         op, argument, handle, kind_name(kind));
+}
+
+lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument) {
+  int found;
+  lt_slot *slot = lt_pin(handle, &found);
+  if (slot && found == kind) return slot;
+  explain_handle(handle, slot, found, kind, op, argument);
+  return NULL;
+}
+
+// lt_resolve for as long as a plain read takes.
+static lt_slot *look(const void *handle, int kind, const char *op) {
+  int found;
+  lt_slot *slot = lt_find(handle, &found);
+  if (slot && found == kind) return slot;
+  explain_handle(handle, slot, found, kind, op, "self");
   return NULL;
 }
 
@@ -149,7 +121,7 @@ _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const c
 _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
                      const char *argument) {
   if (value >= low && value <= high) return 1;
-  explain("%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op, argument,
+  explain("%s: argument '%s' is %lld, which is not one of the values %lld to %lld", op, argument,
           (long long)value, (long long)low, (long long)high);
   return 0;
 }
@@ -181,12 +153,18 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
         op);
     return TENSOR_ERROR_FORKED;
   }
-  return (tensor_status)lt_enter(frame);
+  frame->name = op;
+  const int64_t before = lt_begin();
+  const tensor_status status = (tensor_status)lt_enter(frame);
+  lt_end(before);
+  if (lt_waiting && atomic_exchange(&lt_waiting, 0)) lt_drain();
+  return status;
 }
 
 static tensor_status release(void *handle, int kind, const char *op) {
   if (!handle || forked) return TENSOR_OK;
-  lt_slot *slot = lt_resolve(handle, kind, op, "self");
+  if (!lt_me && !lt_join()) return TENSOR_ERROR_MEMORY;
+  lt_slot *slot = look(handle, kind, op);
   if (!slot) return TENSOR_ERROR_HANDLE;
   uint32_t expected = LT_LIVE;
   if (!atomic_compare_exchange_strong(&slot->state, &expected, LT_DEAD)) {
@@ -237,7 +215,7 @@ TENSOR_API int64_t tensor_live_handles(void) {
 TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
 
-#define GETTER(name) lt_slot *slot = lt_resolve(self, LT_TENSOR, "tensor_" name, "self")
+#define GETTER(name) lt_slot *slot = look(self, LT_TENSOR, "tensor_" name)
 
 TENSOR_API int64_t tensor_dim(const tensor_t *self) {
   GETTER("dim");

@@ -26,7 +26,8 @@ type slot struct {
 	tensor    *tensor.Tensor
 	storage   *storage.Storage
 	generator *random.Generator
-	next      *slot // in the list of free slots
+	next      *slot      // in the list of free slots
+	dims      *C.int64_t // what sizes and strides take that are too many for the C struct; kept for the handles to come
 }
 
 // chunkSlots are made at a time. go-pointer keeps a chunk's Go side alive for as long as C's slots hold its key, which is
@@ -43,22 +44,17 @@ var slots struct {
 	chunks      [C.LT_MAX_SLOTS / chunkSlots]*chunk
 	made, free  int64
 	first, last *slot // free slots, the one that was freed longest ago first
-	base        uintptr
 	freed       *unsafe.Pointer
 	taken       *int64 // read by C
 }
 
 func init() {
-	slots.base = uintptr(unsafe.Pointer(C.lt_region()))
 	slots.freed = (*unsafe.Pointer)(unsafe.Pointer(C.lt_freed()))
 	slots.taken = (*int64)(unsafe.Pointer(C.lt_taken()))
 }
 
 // of finds the Go side of a slot that C has resolved.
-func of(c *C.lt_slot) *slot {
-	i := (uintptr(unsafe.Pointer(c)) - slots.base) / C.LT_SLOT_BYTES
-	return &slots.chunks[i/chunkSlots][i%chunkSlots]
-}
+func of(c *C.lt_slot) *slot { return &slots.chunks[c.number/chunkSlots][c.number%chunkSlots] }
 
 // slotOf finds the slot of a handle that C has checked.
 func slotOf(handle unsafe.Pointer) *slot {
@@ -99,15 +95,19 @@ func put(s *slot) {
 }
 
 func grow() error {
-	if C.lt_grow(chunkSlots) < 0 {
-		return status.Memoryf("no more handles: %d are in use", slots.made)
+	if slots.made+chunkSlots > C.LT_MAX_SLOTS {
+		return status.Memoryf("no more handles: %d are in use, which is the most there can be", slots.made)
+	}
+	first, err := C.lt_grow(chunkSlots)
+	if first == nil {
+		return status.Memoryf("no more handles: %d are in use, and there is no memory for more: %v", slots.made, err)
 	}
 	key := pointer.Save(new(chunk))
 	made := pointer.Restore(key).(*chunk)
 	slots.chunks[slots.made/chunkSlots] = made
 	for i := range made {
-		c := (*C.lt_slot)(unsafe.Add(unsafe.Pointer(C.lt_region()), (slots.made+int64(i))*C.LT_SLOT_BYTES))
-		c.key = key
+		c := (*C.lt_slot)(unsafe.Add(unsafe.Pointer(first), i*C.LT_SLOT_BYTES))
+		c.key, c.number = key, C.int32_t(slots.made+int64(i))
 		made[i].c = c
 		put(&made[i])
 	}
@@ -115,7 +115,7 @@ func grow() error {
 	return nil
 }
 
-// drain releases what handles freed in C held.
+// drain releases what handles freed in C held, save what a running call uses: that waits for the call to end.
 func drain() {
 	if atomic.LoadPointer(slots.freed) == nil {
 		return
@@ -123,16 +123,31 @@ func drain() {
 	c := (*C.lt_slot)(atomic.SwapPointer(slots.freed, nil))
 	for c != nil {
 		next := c.next
-		release(of(c))
+		if pinned(c) {
+			queue(c)
+		} else {
+			release(of(c))
+		}
 		c = next
 	}
 }
 
-func release(s *slot) {
-	if s.c.dim > C.LT_INLINE_DIMS {
-		C.free(unsafe.Pointer(s.c.sizes))
+// queue puts a freed slot where drain takes it from.
+func queue(c *C.lt_slot) {
+	for {
+		head := atomic.LoadPointer(slots.freed)
+		c.next, c.queued = (*C.lt_slot)(head), 1
+		if c.next != nil {
+			c.queued = c.next.queued + 1
+		}
+		if atomic.CompareAndSwapPointer(slots.freed, head, unsafe.Pointer(c)) {
+			break
+		}
 	}
-	s.c.dim = 0
+	threads.waiting.Store(1)
+}
+
+func release(s *slot) {
 	t, st := s.tensor, s.storage
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
@@ -195,21 +210,24 @@ func newGenerator(g *random.Generator) (*C.lt_slot, error) {
 	return publish(s, C.LT_GENERATOR, false), nil
 }
 
+// spacious is room for the sizes and strides of n dimensions.
+func (s *slot) spacious(n int) *C.int64_t {
+	if int(s.c.room) < n {
+		C.free(unsafe.Pointer(s.dims))
+		s.c.room = C.int32_t(2 * n)
+		s.dims = (*C.int64_t)(C.malloc(C.size_t(8 * 2 * s.c.room)))
+	}
+	return s.dims
+}
+
 // describe copies a tensor's metadata to where C getters read it.
 func describe(s *slot) {
 	t, c := s.tensor, s.c
 	n := t.Dim()
-	if n > C.LT_INLINE_DIMS || c.dim > C.LT_INLINE_DIMS {
-		if c.dim > C.LT_INLINE_DIMS {
-			C.free(unsafe.Pointer(c.sizes))
-		}
-		c.sizes = nil
-		if n > C.LT_INLINE_DIMS {
-			c.sizes = (*C.int64_t)(C.malloc(C.size_t(16 * n)))
-		}
-	}
 	if n <= C.LT_INLINE_DIMS {
 		c.sizes = &c.inline_dims[0]
+	} else {
+		c.sizes = s.spacious(n)
 	}
 	c.strides = (*C.int64_t)(unsafe.Add(unsafe.Pointer(c.sizes), 8*n))
 	copy(unsafe.Slice((*int64)(c.sizes), n), t.Sizes())

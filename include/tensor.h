@@ -2473,6 +2473,10 @@ TENSOR_API tensor_status tensor_empty_cache(void);
 // variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
+// Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
+// happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
+
 // --------------------------------------------------------------------------------------------------------------- files
 
 // Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
@@ -2537,6 +2541,10 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
 // Loads from the bytes of a .npy file, a contiguous uint8 tensor.
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out);
 
+// How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
+// Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out);
+
 // Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len);
 
@@ -2548,6 +2556,10 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
 
 // Loads from the bytes of an .npz file, a contiguous uint8 tensor.
 TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
+
+// Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
+// older file at once, a link is followed, and pipes and devices are written to.
+TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data);
 
 // ------------------------------------------------------------------------------------------------ queries and settings
 

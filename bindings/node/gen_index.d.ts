@@ -24,6 +24,8 @@ export interface Float {
 }
 /** A number. One without a fraction counts as an integer: write `lt.float(2)` where a float is meant. */
 export type Scalar = number | bigint | boolean | Complex | Float;
+/** A number that comes back: of the item of a tensor. */
+export type Item = number | bigint | boolean | Complex;
 export interface Slice {
   start: Int | null;
   stop: Int | null;
@@ -36,6 +38,57 @@ export type IndexItem = Int | boolean | null | string | Slice | Tensor;
 export type Index = readonly IndexItem[] | string;
 export type TypedArray =
   | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | BigInt64Array | Float32Array | Float64Array;
+/** The typed arrays that hold the elements of each dtype: 16-bit floats as bits, complex numbers as pairs. */
+export interface ElementArrays {
+  bool: Uint8Array;
+  uint8: Uint8Array;
+  int8: Int8Array;
+  int16: Int16Array;
+  int32: Int32Array;
+  int64: BigInt64Array;
+  float16: Uint16Array;
+  bfloat16: Uint16Array;
+  float32: Float32Array;
+  float64: Float64Array;
+  complex32: Uint16Array;
+  complex64: Float32Array;
+  complex128: Float64Array;
+}
+/** What an item of each dtype is in JavaScript. */
+export interface ElementItems {
+  bool: boolean;
+  uint8: number;
+  int8: number;
+  int16: number;
+  int32: number;
+  int64: Int;
+  float16: number;
+  bfloat16: number;
+  float32: number;
+  float64: number;
+  complex32: Complex;
+  complex64: Complex;
+  complex128: Complex;
+}
+/** A copy of a tensor's elements: what structuredClone and postMessage make of a tensor is { elements }, which lt.tensor takes back. */
+export interface Elements {
+  dtype: DType;
+  shape: number[];
+  /** null on the meta device. */
+  values: TypedArray | null;
+}
+/** An AbortSignal, of any library's types. */
+export interface Signal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+declare global {
+  interface SymbolConstructor {
+    readonly dispose: unique symbol;
+  }
+}
 /** Nested arrays of numbers, all of one depth and of equal lengths at each depth. */
 export type Nested = Scalar | readonly Nested[];
 export type NestedResult = Int | boolean | Complex | NestedResult[];
@@ -68,11 +121,20 @@ export const channelsLast3d: 'channels_last_3d';
 
 /** The package's version. */
 export const version: string;
-/** A tensor of a copy of the data; integers make int64, other numbers the default dtype, a typed array its own dtype. */
-export function tensor(data: Nested | TypedArray, options?: { dtype?: DType | null; device?: Device | null; shape?: Ints | null }): Tensor;
-/** As `tensor`, but over the typed array's own memory: writing one shows in the other. A tensor is returned as it is. */
-export function asTensor(data: TypedArray, options?: { dtype?: DType | null; shape?: Ints | null }): Tensor;
-export function asTensor(data: Nested | Tensor, options?: { dtype?: DType | null; device?: Device | null; shape?: Ints | null }): Tensor;
+export interface TensorOptions {
+  dtype?: DType | null;
+  device?: Device | null;
+  shape?: Ints | null;
+}
+/** Memory without a type of its own: elements of the option dtype, bytes unless given. */
+export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
+/**
+ * A tensor of a copy of the data; integers make int64, other numbers the default dtype, a typed array its own dtype. Arrays of
+ * unequal lengths, and those that contain themselves, are a RangeError.
+ */
+export function tensor(data: Nested | TypedArray | Untyped | { readonly elements: Elements }, options?: TensorOptions | null): Tensor;
+/** As `tensor`, but over the memory of a typed array or buffer: writing one shows in the other. A tensor is returned as it is. */
+export function asTensor(data: Nested | Tensor | TypedArray | Untyped, options?: TensorOptions | null): Tensor;
 /** A number that counts as float. */
 export function float(value: number): Float;
 /** start:stop:step of an index; null where absent. */
@@ -88,10 +150,14 @@ export type Loaded =
 export interface SaveOptions {
   /** Saves of each storage only what the tensors reach. */
   compact?: boolean;
+  /** Of saveAsync. */
+  signal?: Signal | null;
 }
 export interface LoadOptions {
   /** A device for all, or pairs of where tensors were saved and where they go: 'cuda:0=cpu,cuda:1=cpu'. */
   mapLocation?: string | null;
+  /** Of loadAsync. */
+  signal?: Signal | null;
 }
 /**
  * Saves in the format of PyTorch's torch.save, which torch.load reads, at once in the place of an older file. Numbers without a
@@ -112,6 +178,9 @@ export function load<T = Loaded>(path: string, options?: LoadOptions & { mmap?: 
 export function loadAsync<T = Loaded>(path: string, options?: LoadOptions & { mmap?: boolean }): Promise<T>;
 /** Loads from the bytes of a file. */
 export function loadBytes<T = Loaded>(data: Uint8Array, options?: LoadOptions): T;
+/** How many asynchronous calls run at once, in the whole process: as many as there are processors, or as LIBTENSOR_ASYNC_THREADS says. */
+export function setAsyncThreads(count: number): void;
+export function getAsyncThreads(): number;
 export function isTensor(value: unknown): value is Tensor;
 /** Handles that are live in the whole process, for leak checks. */
 export function liveHandles(): number;
@@ -141,7 +210,28 @@ export class Tensor extends Handle {
    * The elements in row-major order: float16 and bfloat16 as bits in a Uint16Array, bool as a Uint8Array, complex numbers as
    * pairs. Shares the tensor's memory when its elements lie one after the other on the CPU, and is a copy otherwise.
    */
-  data(): TypedArray;
+  data<D extends DType = DType>(): ElementArrays[D];
+  /** The number of a tensor of one element: `t.item<'float32'>()` where the dtype is known. */
+  item<D extends DType = DType>(): ElementItems[D];
+  /** How many rows there are: shape[0], undefined without dimensions. */
+  readonly length: number | undefined;
+  /** A copy of the elements, which comparisons such as assert.deepEqual, structuredClone and postMessage see. */
+  readonly elements: Elements;
+  /** Another dtype, another device, or both; itself when nothing changes. */
+  to(dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  to(device: Device, options?: { dtype?: DType | null; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The dtype and the device of another tensor. */
+  to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The rows: views. */
+  [Symbol.iterator](): IterableIterator<Tensor>;
+  /** The number of one element, for `t > 2` and `+t`; of more than one a TypeError. */
+  [Symbol.toPrimitive](hint: 'number'): number;
+  [Symbol.toPrimitive](hint: 'string'): string;
+  [Symbol.toPrimitive](hint: 'default'): number | bigint | boolean;
+  [Symbol.toPrimitive](hint: string): number | bigint | boolean | string;
+  /** toArray(). */
+  toJSON(): NestedResult;
   /** The elements as nested arrays; a zero-dim tensor gives its number. */
   toArray(): NestedResult;
   /** x.at(0, lt.slice(1)) is x[0, 1:] of PyTorch: a view, or a copy when an item is a tensor or an array of positions. */
@@ -204,21 +294,21 @@ export class Tensor extends Handle {
    * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
    * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
    */
-  div(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+  div(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
   /**
    * Divides `self` by `other`, element by element; the shapes broadcast.
    * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
    * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
    */
-  div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
+  div_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /**
    * Another name of `div`.
    */
-  divide(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+  divide(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
   /**
    * Another name of `div`.
    */
-  divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
+  divide_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /**
    * Divides `self` by `other`: `div` without rounding.
    */
@@ -567,10 +657,6 @@ export class Tensor extends Handle {
    */
   zero_(): this;
   /**
-   * The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
-   */
-  item(): Scalar;
-  /**
    * Whether the elements lie in `memory_format` order without gaps.
    */
   isContiguous(options?: { memoryFormat?: MemoryFormat }): boolean;
@@ -582,6 +668,8 @@ export class Tensor extends Handle {
    * Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
    * have arbitrary values. Storages that another library owns are not resized.
    */
+  resize_(...size: Int[]): this;
+  resize_(...sizeAndOptions: [...Int[], { memoryFormat?: MemoryFormat | null }]): this;
   resize_(size: Ints, options?: { memoryFormat?: MemoryFormat | null }): this;
   /**
    * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
@@ -625,6 +713,8 @@ export class Tensor extends Handle {
   /**
    * Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
    */
+  newEmpty(...size: Int[]): Tensor;
+  newEmpty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
   newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
   /**
    * Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
@@ -639,10 +729,14 @@ export class Tensor extends Handle {
   /**
    * Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
    */
+  newZeros(...size: Int[]): Tensor;
+  newZeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
   newZeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
   /**
    * Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
    */
+  newOnes(...size: Int[]): Tensor;
+  newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
   newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
   /**
    * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
@@ -1092,10 +1186,12 @@ export class Tensor extends Handle {
   /**
    * Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
    */
+  repeat(...repeats: Int[]): Tensor;
   repeat(repeats: Ints): Tensor;
   /**
    * `repeat` in which missing leading repeats are 1.
    */
+  tile(...dims: Int[]): Tensor;
   tile(dims: Ints): Tensor;
   /**
    * Repeats every element of dimension `dim`, or of the flattened tensor.
@@ -1115,6 +1211,7 @@ export class Tensor extends Handle {
   /**
    * Reverses the order of positions in the listed dimensions.
    */
+  flip(...dims: Int[]): Tensor;
   flip(dims: Ints): Tensor;
   /**
    * Reverses the order of columns, dimension 1.
@@ -1196,6 +1293,7 @@ export class Tensor extends Handle {
   /**
    * Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
    */
+  sumToSize(...size: Int[]): Tensor;
   sumToSize(size: Ints): Tensor;
   /**
    * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
@@ -2131,16 +2229,16 @@ export class Tensor extends Handle {
    * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
    * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
    */
-  quantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-  quantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-  quantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
   /**
    * Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
    * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
    */
-  nanquantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-  nanquantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-  nanquantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
   /**
    * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
    * dimensions and a floating or complex dtype.
@@ -2181,6 +2279,7 @@ export class Tensor extends Handle {
   /**
    * Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
    */
+  view(...size: Int[]): Tensor;
   view(size: Ints): Tensor;
   /**
    * The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
@@ -2194,6 +2293,7 @@ export class Tensor extends Handle {
   /**
    * Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
    */
+  reshape(...shape: Int[]): Tensor;
   reshape(shape: Ints): Tensor;
   /**
    * `reshape` to the shape of `other`.
@@ -2255,6 +2355,7 @@ export class Tensor extends Handle {
   /**
    * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
    */
+  permute(...dims: Int[]): Tensor;
   permute(dims: Ints): Tensor;
   /**
    * Moves dimension `source` to `destination`; the others keep their order.
@@ -2299,6 +2400,8 @@ export class Tensor extends Handle {
   /**
    * Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
    */
+  expand(...size: Int[]): Tensor;
+  expand(...sizeAndOptions: [...Int[], { implicit?: boolean }]): Tensor;
   expand(size: Ints, options?: { implicit?: boolean }): Tensor;
   /**
    * `expand` to the shape of `other`.
@@ -2307,6 +2410,7 @@ export class Tensor extends Handle {
   /**
    * `expand` under its array API name.
    */
+  broadcastTo(...size: Int[]): Tensor;
   broadcastTo(size: Ints): Tensor;
   /**
    * Drops all dimensions of size 1.
@@ -2319,6 +2423,7 @@ export class Tensor extends Handle {
   /**
    * Drops those of the listed dimensions whose size is 1.
    */
+  squeeze(...dim: Int[]): Tensor;
   squeeze(dim: Ints): Tensor;
   /**
    * Drops all dimensions of size 1.
@@ -2331,6 +2436,7 @@ export class Tensor extends Handle {
   /**
    * Drops those of the listed dimensions whose size is 1.
    */
+  squeeze_(...dim: Int[]): this;
   squeeze_(dim: Ints): this;
   /**
    * Inserts a dimension of size 1 at `dim`.
@@ -2466,6 +2572,9 @@ export class Tensor extends Handle {
 
 /** Bytes that tensors share. */
 export class Storage extends Handle {
+  /** A copy of the bytes, which comparisons and structuredClone see. */
+  readonly elements: { bytes: Uint8Array };
+  toJSON(): number[];
   /**
    * The file that changes of the storage go to; empty for storages without one.
    */
@@ -2553,6 +2662,8 @@ export class Storage extends Handle {
 
 /** A stream of random numbers. */
 export class Generator extends Handle {
+  /** A copy of the state, which comparisons and structuredClone see. */
+  readonly elements: { state: Uint8Array };
   /**
    * Restarts the generator from `seed`; negative seeds count as their two's complement.
    */
@@ -2582,8 +2693,8 @@ export class Generator extends Handle {
 export function add(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function add(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** add, off the event loop. */
-export function addAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
  * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
@@ -2591,66 +2702,66 @@ export function addAsync(input: Tensor | Scalar, other: Tensor | Scalar, options
 export function sub(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function sub(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** sub, off the event loop. */
-export function subAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function subAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function subAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function subAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `sub`.
  */
 export function subtract(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function subtract(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** subtract, off the event loop. */
-export function subtractAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function subtractAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function subtractAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function subtractAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Subtracts `self`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
  */
 export function rsub(input: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
 export function rsub(input: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
 /** rsub, off the event loop. */
-export function rsubAsync(input: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar }): Promise<Tensor>;
-export function rsubAsync(input: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Promise<Tensor>;
+export function rsubAsync(input: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function rsubAsync(input: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies `self` by `other`, element by element; the shapes broadcast.
  */
 export function mul(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function mul(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** mul, off the event loop. */
-export function mulAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function mulAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function mulAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function mulAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mul`.
  */
 export function multiply(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function multiply(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** multiply, off the event loop. */
-export function multiplyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function multiplyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function multiplyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function multiplyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Divides `self` by `other`, element by element; the shapes broadcast.
  * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
  * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
  */
-export function div(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Tensor;
-export function div(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+export function div(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
+export function div(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
 /** div, off the event loop. */
-export function divAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
-export function divAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
+export function divAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function divAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `div`.
  */
-export function divide(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Tensor;
-export function divide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+export function divide(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
+export function divide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
 /** divide, off the event loop. */
-export function divideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
-export function divideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
+export function divideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function divideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Divides `self` by `other`: `div` without rounding.
  */
 export function trueDivide(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function trueDivide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** trueDivide, off the event loop. */
-export function trueDivideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function trueDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function trueDivideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function trueDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
  * by 0 is an error.
@@ -2658,16 +2769,16 @@ export function trueDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, 
 export function floorDivide(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function floorDivide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** floorDivide, off the event loop. */
-export function floorDivideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function floorDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function floorDivideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function floorDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
  */
 export function remainder(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function remainder(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** remainder, off the event loop. */
-export function remainderAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function remainderAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function remainderAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function remainderAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
  * an error.
@@ -2675,8 +2786,8 @@ export function remainderAsync(input: Tensor | Scalar, other: Tensor | Scalar, o
 export function fmod(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function fmod(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** fmod, off the event loop. */
-export function fmodAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function fmodAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function fmodAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function fmodAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
  * number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
@@ -2684,8 +2795,8 @@ export function fmodAsync(input: Tensor, other: Tensor | Scalar, options?: { out
 export function pow(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function pow(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** pow, off the event loop. */
-export function powAsync(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function powAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function powAsync(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function powAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
  * dtype must be that already.
@@ -2693,182 +2804,182 @@ export function powAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, opti
 export function floatPower(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function floatPower(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** floatPower, off the event loop. */
-export function floatPowerAsync(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function floatPowerAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function floatPowerAsync(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function floatPowerAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
  */
 export function neg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** neg, off the event loop. */
-export function negAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function negAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `neg`.
  */
 export function negative(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** negative, off the event loop. */
-export function negativeAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function negativeAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Gives `self` itself. bool is refused.
  */
 export function positive(input: Tensor): Tensor;
 /** positive, off the event loop. */
-export function positiveAsync(input: Tensor): Promise<Tensor>;
+export function positiveAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Squares every element. Integers wrap; bool counts as int64.
  */
 export function square(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** square, off the event loop. */
-export function squareAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function squareAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * 1 / `self`, element by element.
  */
 export function reciprocal(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** reciprocal, off the event loop. */
-export function reciprocalAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function reciprocalAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
  */
 export function abs(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** abs, off the event loop. */
-export function absAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function absAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `abs`.
  */
 export function absolute(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** absolute, off the event loop. */
-export function absoluteAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function absoluteAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
  */
 export function sign(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sign, off the event loop. */
-export function signAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function signAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The sign of every element; of a complex number z, z / |z|, and 0 of 0.
  */
 export function sgn(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sgn, off the event loop. */
-export function sgnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function sgnAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The magnitude of `self` with the sign of `other`; the shapes broadcast.
  */
 export function copysign(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function copysign(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** copysign, off the event loop. */
-export function copysignAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function copysignAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function copysignAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function copysignAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
  */
 export function addcmul(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Tensor;
 export function addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
 /** addcmul, off the event loop. */
-export function addcmulAsync(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addcmulAsync(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addcmulAsync(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addcmulAsync(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
  */
 export function addcdiv(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Tensor;
 export function addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
 /** addcdiv, off the event loop. */
-export function addcdivAsync(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addcdivAsync(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addcdivAsync(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addcdivAsync(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
  */
 export function lerp(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** lerp, off the event loop. */
-export function lerpAsync(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function lerpAsync(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function lerpAsync(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function lerpAsync(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
 export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function eq(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** eq, off the event loop. */
-export function eqAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function eqAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function eqAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function eqAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
  */
 export function ne(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function ne(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** ne, off the event loop. */
-export function neAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function neAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function neAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function neAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `ne`.
  */
 export function notEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function notEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** notEqual, off the event loop. */
-export function notEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function notEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function notEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function notEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function lt(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function lt(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** lt, off the event loop. */
-export function ltAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function ltAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function ltAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function ltAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `lt`.
  */
 export function less(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function less(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** less, off the event loop. */
-export function lessAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function lessAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function lessAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function lessAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function le(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function le(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** le, off the event loop. */
-export function leAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function leAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function leAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function leAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `le`.
  */
 export function lessEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function lessEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** lessEqual, off the event loop. */
-export function lessEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function lessEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function lessEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function lessEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function gt(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function gt(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** gt, off the event loop. */
-export function gtAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function gtAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function gtAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function gtAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `gt`.
  */
 export function greater(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function greater(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** greater, off the event loop. */
-export function greaterAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function greaterAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function greaterAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function greaterAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function ge(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function ge(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** ge, off the event loop. */
-export function geAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function geAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function geAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function geAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `ge`.
  */
 export function greaterEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function greaterEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** greaterEqual, off the event loop. */
-export function greaterEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function greaterEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function greaterEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function greaterEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether the tensors have the same size and equal elements. NaN equals nothing.
  */
@@ -2884,11 +2995,11 @@ export function isclose(input: Tensor, other: Tensor, rtol: number, options?: { 
 export function isclose(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
 export function isclose(input: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
 /** isclose, off the event loop. */
-export function iscloseAsync(input: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Promise<Tensor>;
-export function iscloseAsync(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Promise<Tensor>;
-export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Promise<Tensor>;
-export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Promise<Tensor>;
-export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether `isclose` holds for every element.
  */
@@ -2902,127 +3013,127 @@ export function allclose(input: Tensor, other: Tensor, rtol: number, atol: numbe
  */
 export function isnan(input: Tensor): Tensor;
 /** isnan, off the event loop. */
-export function isnanAsync(input: Tensor): Promise<Tensor>;
+export function isnanAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element is infinite; of a complex number, either part, as bool.
  */
 export function isinf(input: Tensor): Tensor;
 /** isinf, off the event loop. */
-export function isinfAsync(input: Tensor): Promise<Tensor>;
+export function isinfAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element is finite; of a complex number, both parts, as bool.
  */
 export function isfinite(input: Tensor): Tensor;
 /** isfinite, off the event loop. */
-export function isfiniteAsync(input: Tensor): Promise<Tensor>;
+export function isfiniteAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element is real: the imaginary part is 0, as bool.
  */
 export function isreal(input: Tensor): Tensor;
 /** isreal, off the event loop. */
-export function isrealAsync(input: Tensor): Promise<Tensor>;
+export function isrealAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element is plus infinity, as bool. Complex numbers are refused.
  */
 export function isposinf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** isposinf, off the event loop. */
-export function isposinfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function isposinfAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element is minus infinity, as bool. Complex numbers are refused.
  */
 export function isneginf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** isneginf, off the event loop. */
-export function isneginfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function isneginfAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
  */
 export function signbit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** signbit, off the event loop. */
-export function signbitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function signbitAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
  */
 export function complex(real: Tensor, options: { imag: Tensor; out?: Tensor | null }): Tensor;
 export function complex(real: Tensor, imag: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** complex, off the event loop. */
-export function complexAsync(real: Tensor, options: { imag: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function complexAsync(real: Tensor, imag: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function complexAsync(real: Tensor, options: { imag: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function complexAsync(real: Tensor, imag: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
  */
 export function polar(abs: Tensor, options: { angle: Tensor; out?: Tensor | null }): Tensor;
 export function polar(abs: Tensor, angle: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** polar, off the event loop. */
-export function polarAsync(abs: Tensor, options: { angle: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function polarAsync(abs: Tensor, angle: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function polarAsync(abs: Tensor, options: { angle: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function polarAsync(abs: Tensor, angle: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * A view of the real parts; a real tensor itself.
  */
 export function real(input: Tensor): Tensor;
 /** real, off the event loop. */
-export function realAsync(input: Tensor): Promise<Tensor>;
+export function realAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A view of the imaginary parts. Real tensors are refused.
  */
 export function imag(input: Tensor): Tensor;
 /** imag, off the event loop. */
-export function imagAsync(input: Tensor): Promise<Tensor>;
+export function imagAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A view of complex numbers as pairs of reals: shape (..., 2).
  */
 export function viewAsReal(input: Tensor): Tensor;
 /** viewAsReal, off the event loop. */
-export function viewAsRealAsync(input: Tensor): Promise<Tensor>;
+export function viewAsRealAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
  */
 export function viewAsComplex(input: Tensor): Tensor;
 /** viewAsComplex, off the event loop. */
-export function viewAsComplexAsync(input: Tensor): Promise<Tensor>;
+export function viewAsComplexAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The complex conjugate of every element; a real tensor itself.
  */
 export function conj(input: Tensor): Tensor;
 /** conj, off the event loop. */
-export function conjAsync(input: Tensor): Promise<Tensor>;
+export function conjAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The complex conjugate of every element, computed.
  */
 export function conjPhysical(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** conjPhysical, off the event loop. */
-export function conjPhysicalAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function conjPhysicalAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Gives `self` itself: conjugates are always computed.
  */
 export function resolveConj(input: Tensor): Tensor;
 /** resolveConj, off the event loop. */
-export function resolveConjAsync(input: Tensor): Promise<Tensor>;
+export function resolveConjAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Gives `self` itself: negatives are always computed.
  */
 export function resolveNeg(input: Tensor): Tensor;
 /** resolveNeg, off the event loop. */
-export function resolveNegAsync(input: Tensor): Promise<Tensor>;
+export function resolveNegAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
  */
 export function angle(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** angle, off the event loop. */
-export function angleAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function angleAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
  */
 export function clone(input: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** clone, off the event loop. */
-export function cloneAsync(input: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function cloneAsync(input: Tensor, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
  */
 export function fill(input: Tensor, options: { value: Tensor | Scalar }): Tensor;
 export function fill(input: Tensor, value: Tensor | Scalar): Tensor;
 /** fill, off the event loop. */
-export function fillAsync(input: Tensor, options: { value: Tensor | Scalar }): Promise<Tensor>;
-export function fillAsync(input: Tensor, value: Tensor | Scalar): Promise<Tensor>;
+export function fillAsync(input: Tensor, options: { value: Tensor | Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function fillAsync(input: Tensor, value: Tensor | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes zeros to every element.
  */
@@ -3033,8 +3144,8 @@ export function zero_(input: Tensor): Tensor;
 export function narrowCopy(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null }): Tensor;
 export function narrowCopy(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
 /** narrowCopy, off the event loop. */
-export function narrowCopyAsync(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null }): Promise<Tensor>;
-export function narrowCopyAsync(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function narrowCopyAsync(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function narrowCopyAsync(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
  */
@@ -3043,15 +3154,23 @@ export function resizeAs_(input: Tensor, theTemplate: Tensor, options?: { memory
 /**
  * Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
  */
+export function zeros(...size: Int[]): Tensor;
+export function zeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
 export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** zeros, off the event loop. */
-export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function zerosAsync(...size: Int[]): Promise<Tensor>;
+export function zerosAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
  */
+export function ones(...size: Int[]): Tensor;
+export function ones(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
 export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** ones, off the event loop. */
-export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function onesAsync(...size: Int[]): Promise<Tensor>;
+export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
  * default dtype or its complex. A number that `dtype` cannot hold is refused.
@@ -3059,23 +3178,27 @@ export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?:
 export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** full, off the event loop. */
-export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
  * The channels-last formats want 4 or 5 dimensions.
  */
+export function empty(...size: Int[]): Tensor;
+export function empty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }]): Tensor;
 export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }): Tensor;
 /** empty, off the event loop. */
-export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }): Promise<Tensor>;
+export function emptyAsync(...size: Int[]): Promise<Tensor>;
+export function emptyAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
  */
 export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** emptyStrided, off the event loop. */
-export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
  * each must appear once and none may be negative.
@@ -3083,14 +3206,14 @@ export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: 
 export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** emptyPermuted, off the event loop. */
-export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
  */
 export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** scalarTensor, off the event loop. */
-export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` up to, not including, `end`.
  */
@@ -3108,14 +3231,14 @@ export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dty
  */
 export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** arange, off the event loop. */
-export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** arange, off the event loop. */
-export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** arange, off the event loop. */
-export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
  */
@@ -3123,9 +3246,9 @@ export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtyp
 export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** range, off the event loop. */
-export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  */
@@ -3150,17 +3273,17 @@ export function linspace(start: Tensor, end: Scalar, steps: Int, options?: { dty
 export function linspace(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function linspace(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  */
@@ -3189,21 +3312,21 @@ export function logspace(start: Scalar, options: { end: Tensor; steps: Int; base
 export function logspace(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function logspace(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the n x n identity matrix. `dtype` is the default dtype unless given.
  */
@@ -3214,10 +3337,10 @@ export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | 
 export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** eye, off the event loop. */
-export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** eye, off the event loop. */
-export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
  */
@@ -3225,9 +3348,9 @@ export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?:
 export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** trilIndices, off the event loop. */
-export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
  */
@@ -3235,51 +3358,51 @@ export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?:
 export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** triuIndices, off the event loop. */
-export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
 export function emptyLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** emptyLike, off the event loop. */
-export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
 export function zerosLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** zerosLike, off the event loop. */
-export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
 export function onesLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** onesLike, off the event loop. */
-export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
 export function fullLike(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** fullLike, off the event loop. */
-export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
-export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
 export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** bartlettWindow, off the event loop. */
-export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
 export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** hannWindow, off the event loop. */
-export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
@@ -3288,18 +3411,18 @@ export function hammingWindow(windowLength: Int, periodic: boolean, options?: { 
 export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** hammingWindow, off the event loop. */
-export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
 export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** blackmanWindow, off the event loop. */
-export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
@@ -3307,9 +3430,9 @@ export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; 
 export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** kaiserWindow, off the event loop. */
-export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
-export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
  * given. Integers and bool give int64.
@@ -3318,23 +3441,23 @@ export function vander(x: Tensor, options?: { N?: Int | null; increasing?: boole
 export function vander(x: Tensor, N: Int | null, options?: { increasing?: boolean }): Tensor;
 export function vander(x: Tensor, N: Int | null, increasing: boolean): Tensor;
 /** vander, off the event loop. */
-export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean }): Promise<Tensor>;
-export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean }): Promise<Tensor>;
-export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean): Promise<Tensor>;
+export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
 export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): void;
 export function saveDict(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean }): void;
 /** saveDict, off the event loop. */
-export function saveDictAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): Promise<void>;
-export function saveDictAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean }): Promise<void>;
+export function saveDictAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean; signal?: Signal | null }): Promise<void>;
+export function saveDictAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean; signal?: Signal | null }): Promise<void>;
 /**
  * Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
  */
 export function loadDict(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { names: string[]; tensors: Tensor[] };
 /** loadDict, off the event loop. */
-export function loadDictAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[] }>;
+export function loadDictAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
 /**
  * Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
  * Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
@@ -3342,16 +3465,16 @@ export function loadDictAsync(path: string, options?: { mapLocation?: string | n
 export function safetensorsSaveFile(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null }): void;
 export function safetensorsSaveFile(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): void;
 /** safetensorsSaveFile, off the event loop. */
-export function safetensorsSaveFileAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null }): Promise<void>;
-export function safetensorsSaveFileAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Promise<void>;
+export function safetensorsSaveFileAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null; signal?: Signal | null }): Promise<void>;
+export function safetensorsSaveFileAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null; signal?: Signal | null }): Promise<void>;
 /**
  * The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
  */
 export function safetensorsSave(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null }): Tensor;
 export function safetensorsSave(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Tensor;
 /** safetensorsSave, off the event loop. */
-export function safetensorsSaveAsync(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null }): Promise<Tensor>;
-export function safetensorsSaveAsync(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Promise<Tensor>;
+export function safetensorsSaveAsync(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null; signal?: Signal | null }): Promise<Tensor>;
+export function safetensorsSaveAsync(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
  * with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
@@ -3359,20 +3482,20 @@ export function safetensorsSaveAsync(names: readonly string[], tensors: readonly
  */
 export function safetensorsLoadFile(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; metadata: string };
 /** safetensorsLoadFile, off the event loop. */
-export function safetensorsLoadFileAsync(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+export function safetensorsLoadFileAsync(path: string, options?: { only?: readonly string[] | null; mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
 /**
  * Loads from the bytes of a safetensors file, a contiguous uint8 tensor.
  */
 export function safetensorsLoad(data: Tensor): { names: string[]; tensors: Tensor[]; metadata: string };
 /** safetensorsLoad, off the event loop. */
-export function safetensorsLoadAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+export function safetensorsLoadAsync(data: Tensor, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
 /**
  * Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
  * libtensor does not have.
  */
 export function safetensorsOpen(path: string): { header: string; names: string[]; tensors: Tensor[] };
 /** safetensorsOpen, off the event loop. */
-export function safetensorsOpenAsync(path: string): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
+export function safetensorsOpenAsync(path: string, options?: { signal?: Signal | null }): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
 /**
  * Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
  * place in the format.
@@ -3380,247 +3503,263 @@ export function safetensorsOpenAsync(path: string): Promise<{ header: string; na
 export function npySave(path: string, options: { input: Tensor }): void;
 export function npySave(path: string, input: Tensor): void;
 /** npySave, off the event loop. */
-export function npySaveAsync(path: string, options: { input: Tensor }): Promise<void>;
-export function npySaveAsync(path: string, input: Tensor): Promise<void>;
+export function npySaveAsync(path: string, options: { input: Tensor; signal?: Signal | null }): Promise<void>;
+export function npySaveAsync(path: string, input: Tensor, options?: { signal?: Signal | null }): Promise<void>;
 /**
  * The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
  */
 export function npySaveBytes(input: Tensor): Tensor;
 /** npySaveBytes, off the event loop. */
-export function npySaveBytesAsync(input: Tensor): Promise<Tensor>;
+export function npySaveBytesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
  * objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
  */
 export function npyLoad(path: string, options?: { mmap?: boolean }): Tensor;
 /** npyLoad, off the event loop. */
-export function npyLoadAsync(path: string, options?: { mmap?: boolean }): Promise<Tensor>;
+export function npyLoadAsync(path: string, options?: { mmap?: boolean; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads from the bytes of a .npy file, a contiguous uint8 tensor.
  */
 export function npyLoadBytes(data: Tensor): Tensor;
 /** npyLoadBytes, off the event loop. */
-export function npyLoadBytesAsync(data: Tensor): Promise<Tensor>;
+export function npyLoadBytesAsync(data: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
+ * Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+ */
+export function npyLength(head: Tensor): Int;
+/** npyLength, off the event loop. */
+export function npyLengthAsync(head: Tensor, options?: { signal?: Signal | null }): Promise<Int>;
 /**
  * Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
  */
 export function npzSave(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): void;
 export function npzSave(path: string, names: readonly string[], tensors: readonly Tensor[]): void;
 /** npzSave, off the event loop. */
-export function npzSaveAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): Promise<void>;
-export function npzSaveAsync(path: string, names: readonly string[], tensors: readonly Tensor[]): Promise<void>;
+export function npzSaveAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; signal?: Signal | null }): Promise<void>;
+export function npzSaveAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<void>;
 /**
  * The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
  */
 export function npzSaveBytes(names: readonly string[], options: { tensors: readonly Tensor[] }): Tensor;
 export function npzSaveBytes(names: readonly string[], tensors: readonly Tensor[]): Tensor;
 /** npzSaveBytes, off the event loop. */
-export function npzSaveBytesAsync(names: readonly string[], options: { tensors: readonly Tensor[] }): Promise<Tensor>;
-export function npzSaveBytesAsync(names: readonly string[], tensors: readonly Tensor[]): Promise<Tensor>;
+export function npzSaveBytesAsync(names: readonly string[], options: { tensors: readonly Tensor[]; signal?: Signal | null }): Promise<Tensor>;
+export function npzSaveBytesAsync(names: readonly string[], tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads all tensors of an .npz file, compressed or not. Checksums are compared.
  */
 export function npzLoad(path: string): { names: string[]; tensors: Tensor[] };
 /** npzLoad, off the event loop. */
-export function npzLoadAsync(path: string): Promise<{ names: string[]; tensors: Tensor[] }>;
+export function npzLoadAsync(path: string, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
 /**
  * Loads from the bytes of an .npz file, a contiguous uint8 tensor.
  */
 export function npzLoadBytes(data: Tensor): { names: string[]; tensors: Tensor[] };
 /** npzLoadBytes, off the event loop. */
-export function npzLoadBytesAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[] }>;
+export function npzLoadBytesAsync(data: Tensor, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
+ * Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
+ * older file at once, a link is followed, and pipes and devices are written to.
+ */
+export function fileWrite(path: string, options: { data: Tensor }): void;
+export function fileWrite(path: string, data: Tensor): void;
+/** fileWrite, off the event loop. */
+export function fileWriteAsync(path: string, options: { data: Tensor; signal?: Signal | null }): Promise<void>;
+export function fileWriteAsync(path: string, data: Tensor, options?: { signal?: Signal | null }): Promise<void>;
 /**
  * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
  */
 export function sqrt(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sqrt, off the event loop. */
-export function sqrtAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function sqrtAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
  */
 export function rsqrt(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** rsqrt, off the event loop. */
-export function rsqrtAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function rsqrtAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * e to the power of every element. Integers and bool count as the default dtype.
  */
 export function exp(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** exp, off the event loop. */
-export function expAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function expAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * 2 to the power of every element. Integers and bool count as the default dtype.
  */
 export function exp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** exp2, off the event loop. */
-export function exp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function exp2Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
  */
 export function expm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** expm1, off the event loop. */
-export function expm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function expm1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
  */
 export function log(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** log, off the event loop. */
-export function logAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The logarithm to base 2 of every element. Integers and bool count as the default dtype.
  */
 export function log2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** log2, off the event loop. */
-export function log2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function log2Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The logarithm to base 10 of every element. Integers and bool count as the default dtype.
  */
 export function log10(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** log10, off the event loop. */
-export function log10Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function log10Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
  */
 export function log1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** log1p, off the event loop. */
-export function log1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function log1pAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The sine of every element, in radians. Integers and bool count as the default dtype.
  */
 export function sin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sin, off the event loop. */
-export function sinAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function sinAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The cosine of every element, in radians. Integers and bool count as the default dtype.
  */
 export function cos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** cos, off the event loop. */
-export function cosAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function cosAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The tangent of every element, in radians. Integers and bool count as the default dtype.
  */
 export function tan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** tan, off the event loop. */
-export function tanAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function tanAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function asin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** asin, off the event loop. */
-export function asinAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function asinAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `asin`.
  */
 export function arcsin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arcsin, off the event loop. */
-export function arcsinAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arcsinAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function acos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** acos, off the event loop. */
-export function acosAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function acosAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `acos`.
  */
 export function arccos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arccos, off the event loop. */
-export function arccosAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arccosAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The arctangent of every element, in radians. Integers and bool count as the default dtype.
  */
 export function atan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** atan, off the event loop. */
-export function atanAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function atanAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `atan`.
  */
 export function arctan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arctan, off the event loop. */
-export function arctanAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arctanAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The hyperbolic sine of every element. Integers and bool count as the default dtype.
  */
 export function sinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sinh, off the event loop. */
-export function sinhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function sinhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The hyperbolic cosine of every element. Integers and bool count as the default dtype.
  */
 export function cosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** cosh, off the event loop. */
-export function coshAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function coshAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The hyperbolic tangent of every element. Integers and bool count as the default dtype.
  */
 export function tanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** tanh, off the event loop. */
-export function tanhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function tanhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
  */
 export function asinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** asinh, off the event loop. */
-export function asinhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function asinhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `asinh`.
  */
 export function arcsinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arcsinh, off the event loop. */
-export function arcsinhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arcsinhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
  */
 export function acosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** acosh, off the event loop. */
-export function acoshAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function acoshAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `acosh`.
  */
 export function arccosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arccosh, off the event loop. */
-export function arccoshAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arccoshAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function atanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** atanh, off the event loop. */
-export function atanhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function atanhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `atanh`.
  */
 export function arctanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arctanh, off the event loop. */
-export function arctanhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arctanhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
  */
 export function sigmoid(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sigmoid, off the event loop. */
-export function sigmoidAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function sigmoidAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
  */
 export function atan2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function atan2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** atan2, off the event loop. */
-export function atan2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function atan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function atan2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function atan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `atan2`.
  */
 export function arctan2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function arctan2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arctan2, off the event loop. */
-export function arctan2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function arctan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function arctan2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arctan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
  */
 export function hypot(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function hypot(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** hypot, off the event loop. */
-export function hypotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function hypotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function hypotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hypotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
  */
@@ -3628,41 +3767,41 @@ export function indexPut(input: Tensor, options: { indices: readonly (Tensor | n
 export function indexPut(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean): Tensor;
 /** indexPut, off the event loop. */
-export function indexPutAsync(input: Tensor, options: { indices: readonly (Tensor | null)[] | null; values: Tensor; accumulate?: boolean }): Promise<Tensor>;
-export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean }): Promise<Tensor>;
-export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean): Promise<Tensor>;
+export function indexPutAsync(input: Tensor, options: { indices: readonly (Tensor | null)[] | null; values: Tensor; accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
  */
 export function indexSelect(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null }): Tensor;
 export function indexSelect(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** indexSelect, off the event loop. */
-export function indexSelectAsync(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function indexSelectAsync(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function indexSelectAsync(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexSelectAsync(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
  */
 export function maskedSelect(input: Tensor, options: { mask: Tensor; out?: Tensor | null }): Tensor;
 export function maskedSelect(input: Tensor, mask: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** maskedSelect, off the event loop. */
-export function maskedSelectAsync(input: Tensor, options: { mask: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function maskedSelectAsync(input: Tensor, mask: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function maskedSelectAsync(input: Tensor, options: { mask: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function maskedSelectAsync(input: Tensor, mask: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
  */
 export function maskedFill(input: Tensor, options: { mask: Tensor; value: Tensor | Scalar }): Tensor;
 export function maskedFill(input: Tensor, mask: Tensor, value: Tensor | Scalar): Tensor;
 /** maskedFill, off the event loop. */
-export function maskedFillAsync(input: Tensor, options: { mask: Tensor; value: Tensor | Scalar }): Promise<Tensor>;
-export function maskedFillAsync(input: Tensor, mask: Tensor, value: Tensor | Scalar): Promise<Tensor>;
+export function maskedFillAsync(input: Tensor, options: { mask: Tensor; value: Tensor | Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function maskedFillAsync(input: Tensor, mask: Tensor, value: Tensor | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
  */
 export function maskedScatter(input: Tensor, options: { mask: Tensor; source: Tensor }): Tensor;
 export function maskedScatter(input: Tensor, mask: Tensor, source: Tensor): Tensor;
 /** maskedScatter, off the event loop. */
-export function maskedScatterAsync(input: Tensor, options: { mask: Tensor; source: Tensor }): Promise<Tensor>;
-export function maskedScatterAsync(input: Tensor, mask: Tensor, source: Tensor): Promise<Tensor>;
+export function maskedScatterAsync(input: Tensor, options: { mask: Tensor; source: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function maskedScatterAsync(input: Tensor, mask: Tensor, source: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
  * many dimensions as `self` and no larger apart from `dim`.
@@ -3670,16 +3809,16 @@ export function maskedScatterAsync(input: Tensor, mask: Tensor, source: Tensor):
 export function gather(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
 export function gather(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
 /** gather, off the event loop. */
-export function gatherAsync(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function gatherAsync(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function gatherAsync(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function gatherAsync(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
  */
 export function take(input: Tensor, options: { index: Tensor; out?: Tensor | null }): Tensor;
 export function take(input: Tensor, index: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** take, off the event loop. */
-export function takeAsync(input: Tensor, options: { index: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function takeAsync(input: Tensor, index: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function takeAsync(input: Tensor, options: { index: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function takeAsync(input: Tensor, index: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `gather` with broadcasting; without `dim` from the flattened tensor.
  */
@@ -3687,27 +3826,27 @@ export function takeAlongDim(input: Tensor, options: { indices: Tensor; dim?: In
 export function takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
 export function takeAlongDim(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
 /** takeAlongDim, off the event loop. */
-export function takeAlongDimAsync(input: Tensor, options: { indices: Tensor; dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
-export function takeAlongDimAsync(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
-export function takeAlongDimAsync(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, options: { indices: Tensor; dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
  */
 export function nonzero(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** nonzero, off the event loop. */
-export function nonzeroAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function nonzeroAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
  */
 export function nonzeroNumpy(input: Tensor): Tensor[];
 /** nonzeroNumpy, off the event loop. */
-export function nonzeroNumpyAsync(input: Tensor): Promise<Tensor[]>;
+export function nonzeroNumpyAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * `nonzero` under NumPy's name.
  */
 export function argwhere(input: Tensor): Tensor;
 /** argwhere, off the event loop. */
-export function argwhereAsync(input: Tensor): Promise<Tensor>;
+export function argwhereAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
  */
@@ -3715,9 +3854,9 @@ export function put(input: Tensor, options: { index: Tensor; source: Tensor; acc
 export function put(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put(input: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor;
 /** put, off the event loop. */
-export function putAsync(input: Tensor, options: { index: Tensor; source: Tensor; accumulate?: boolean }): Promise<Tensor>;
-export function putAsync(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Promise<Tensor>;
-export function putAsync(input: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Promise<Tensor>;
+export function putAsync(input: Tensor, options: { index: Tensor; source: Tensor; accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function putAsync(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function putAsync(input: Tensor, index: Tensor, source: Tensor, accumulate: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
  * the last stays.
@@ -3740,25 +3879,25 @@ export function scatter(input: Tensor, dim: Int, index: Tensor, src: Tensor, opt
 export function scatter(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
 export function scatter(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
  */
 export function scatterAdd(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
 export function scatterAdd(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** scatterAdd, off the event loop. */
-export function scatterAddAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function scatterAddAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function scatterAddAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAddAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
  * that were there do not count. Means of integers round down.
@@ -3766,40 +3905,40 @@ export function scatterAddAsync(input: Tensor, dim: Int, index: Tensor, src: Ten
 export function scatterReduce(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
 export function scatterReduce(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
 /** scatterReduce, off the event loop. */
-export function scatterReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function scatterReduceAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function scatterReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterReduceAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
  */
 export function indexAdd(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function indexAdd(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** indexAdd, off the event loop. */
-export function indexAddAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function indexAddAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function indexAddAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexAddAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
  */
 export function indexCopy(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
 export function indexCopy(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** indexCopy, off the event loop. */
-export function indexCopyAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function indexCopyAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function indexCopyAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexCopyAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
  */
 export function indexFill(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar }): Tensor;
 export function indexFill(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar): Tensor;
 /** indexFill, off the event loop. */
-export function indexFillAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar }): Promise<Tensor>;
-export function indexFillAsync(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar): Promise<Tensor>;
+export function indexFillAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function indexFillAsync(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
  */
 export function indexReduce(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
 export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
 /** indexReduce, off the event loop. */
-export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
  */
@@ -3810,72 +3949,72 @@ export function where(condition: Tensor): Tensor[];
 export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** where, off the event loop. */
-export function whereAsync(condition: Tensor): Promise<Tensor[]>;
+export function whereAsync(condition: Tensor, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** where, off the event loop. */
-export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
 export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function cat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
 /** cat, off the event loop. */
-export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `cat` under another name.
  */
 export function concat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
 /** concat, off the event loop. */
-export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `cat` under another name.
  */
 export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function concatenate(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
 /** concatenate, off the event loop. */
-export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function concatenateAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
  */
 export function stack(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function stack(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
 /** stack, off the event loop. */
-export function stackAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function stackAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function stackAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stackAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors side by side: along dimension 1, or 0 for vectors.
  */
 export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** hstack, off the event loop. */
-export function hstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+export function hstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors below each other; vectors are rows.
  */
 export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** vstack, off the event loop. */
-export function vstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+export function vstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `vstack` under another name.
  */
 export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** rowStack, off the event loop. */
-export function rowStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+export function rowStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors along the third dimension.
  */
 export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** dstack, off the event loop. */
-export function dstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+export function dstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors side by side; vectors are columns.
  */
 export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** columnStack, off the event loop. */
-export function columnStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+export function columnStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * A view of at least 1 dimension.
  */
@@ -3885,9 +4024,9 @@ export function atleast1d(input: Tensor): Tensor;
  */
 export function atleast1d(tensors: readonly Tensor[]): Tensor[];
 /** atleast1d, off the event loop. */
-export function atleast1dAsync(input: Tensor): Promise<Tensor>;
+export function atleast1dAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** atleast1d, off the event loop. */
-export function atleast1dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+export function atleast1dAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * A view of at least 2 dimensions.
  */
@@ -3897,9 +4036,9 @@ export function atleast2d(input: Tensor): Tensor;
  */
 export function atleast2d(tensors: readonly Tensor[]): Tensor[];
 /** atleast2d, off the event loop. */
-export function atleast2dAsync(input: Tensor): Promise<Tensor>;
+export function atleast2dAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** atleast2d, off the event loop. */
-export function atleast2dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+export function atleast2dAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * A view of at least 3 dimensions.
  */
@@ -3909,28 +4048,28 @@ export function atleast3d(input: Tensor): Tensor;
  */
 export function atleast3d(tensors: readonly Tensor[]): Tensor[];
 /** atleast3d, off the event loop. */
-export function atleast3dAsync(input: Tensor): Promise<Tensor>;
+export function atleast3dAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** atleast3d, off the event loop. */
-export function atleast3dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+export function atleast3dAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Expands all tensors to their common shape, without copying.
  */
 export function broadcastTensors(tensors: readonly Tensor[]): Tensor[];
 /** broadcastTensors, off the event loop. */
-export function broadcastTensorsAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+export function broadcastTensorsAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
  * dimensions.
  */
-export function meshgrid(tensors: readonly Tensor[], options?: { indexing?: string | null }): Tensor[];
+export function meshgrid(tensors: readonly Tensor[], options?: { indexing?: 'ij' | 'xy' | null }): Tensor[];
 /** meshgrid, off the event loop. */
-export function meshgridAsync(tensors: readonly Tensor[], options?: { indexing?: string | null }): Promise<Tensor[]>;
+export function meshgridAsync(tensors: readonly Tensor[], options?: { indexing?: 'ij' | 'xy' | null; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * All combinations of one element of each vector, a row for each.
  */
 export function cartesianProd(tensors: readonly Tensor[]): Tensor;
 /** cartesianProd, off the event loop. */
-export function cartesianProdAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+export function cartesianProdAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The combinations of `r` elements of a vector, a row for each.
  */
@@ -3938,23 +4077,26 @@ export function combinations(input: Tensor, options?: { r?: Int; withReplacement
 export function combinations(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Tensor;
 export function combinations(input: Tensor, r: Int, withReplacement: boolean): Tensor;
 /** combinations, off the event loop. */
-export function combinationsAsync(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Promise<Tensor>;
-export function combinationsAsync(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Promise<Tensor>;
-export function combinationsAsync(input: Tensor, r: Int, withReplacement: boolean): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, options?: { r?: Int; withReplacement?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, options?: { withReplacement?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, withReplacement: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
  */
 export function blockDiag(tensors: readonly Tensor[]): Tensor;
 /** blockDiag, off the event loop. */
-export function blockDiagAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+export function blockDiagAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `repeat` in which missing leading repeats are 1.
  */
+export function tile(input: Tensor, ...dims: Int[]): Tensor;
 export function tile(input: Tensor, options: { dims: Ints }): Tensor;
 export function tile(input: Tensor, dims: Ints): Tensor;
 /** tile, off the event loop. */
-export function tileAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
-export function tileAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+export function tileAsync(input: Tensor, ...dims: Int[]): Promise<Tensor>;
+export function tileAsync(input: Tensor, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function tileAsync(input: Tensor, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function tileAsync(input: Tensor, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Repeats every element of dimension `dim`, or of the flattened tensor.
  */
@@ -3972,15 +4114,15 @@ export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null
  */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
 /** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */
@@ -3988,29 +4130,32 @@ export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints }): Ten
 export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Tensor;
 export function roll(input: Tensor, shifts: Ints, dims: Ints): Tensor;
 /** roll, off the event loop. */
-export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, dims: Ints): Promise<Tensor>;
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of positions in the listed dimensions.
  */
+export function flip(input: Tensor, ...dims: Int[]): Tensor;
 export function flip(input: Tensor, options: { dims: Ints }): Tensor;
 export function flip(input: Tensor, dims: Ints): Tensor;
 /** flip, off the event loop. */
-export function flipAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
-export function flipAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+export function flipAsync(input: Tensor, ...dims: Int[]): Promise<Tensor>;
+export function flipAsync(input: Tensor, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function flipAsync(input: Tensor, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function flipAsync(input: Tensor, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of columns, dimension 1.
  */
 export function fliplr(input: Tensor): Tensor;
 /** fliplr, off the event loop. */
-export function fliplrAsync(input: Tensor): Promise<Tensor>;
+export function fliplrAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of rows, dimension 0.
  */
 export function flipud(input: Tensor): Tensor;
 /** flipud, off the event loop. */
-export function flipudAsync(input: Tensor): Promise<Tensor>;
+export function flipudAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
  */
@@ -4018,33 +4163,33 @@ export function rot90(input: Tensor, options?: { k?: Int; dims?: Ints }): Tensor
 export function rot90(input: Tensor, k: Int, options?: { dims?: Ints }): Tensor;
 export function rot90(input: Tensor, k: Int, dims: Ints): Tensor;
 /** rot90, off the event loop. */
-export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints }): Promise<Tensor>;
-export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints }): Promise<Tensor>;
-export function rot90Async(input: Tensor, k: Int, dims: Ints): Promise<Tensor>;
+export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Keeps the elements on and below a diagonal of matrices; the others are zero.
  */
 export function tril(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
 export function tril(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
 /** tril, off the event loop. */
-export function trilAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function trilAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function trilAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Keeps the elements on and above a diagonal of matrices; the others are zero.
  */
 export function triu(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
 export function triu(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
 /** triu, off the event loop. */
-export function triuAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function triuAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function triuAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
  */
 export function diag(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
 export function diag(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
 /** diag, off the event loop. */
-export function diagAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function diagAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
  */
@@ -4053,18 +4198,18 @@ export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int; di
 export function diagEmbed(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
 export function diagEmbed(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
 /** diagEmbed, off the event loop. */
-export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A matrix with the elements of `self` on its diagonal.
  */
 export function diagflat(input: Tensor, options?: { offset?: Int }): Tensor;
 export function diagflat(input: Tensor, offset: Int): Tensor;
 /** diagflat, off the event loop. */
-export function diagflatAsync(input: Tensor, options?: { offset?: Int }): Promise<Tensor>;
-export function diagflatAsync(input: Tensor, offset: Int): Promise<Tensor>;
+export function diagflatAsync(input: Tensor, options?: { offset?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagflatAsync(input: Tensor, offset: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces a diagonal.
  */
@@ -4074,19 +4219,19 @@ export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, options
 export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
 export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
 /** diagonalScatter, off the event loop. */
-export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces one position of a dimension.
  */
 export function selectScatter(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Tensor;
 export function selectScatter(input: Tensor, src: Tensor, dim: Int, index: Int): Tensor;
 /** selectScatter, off the event loop. */
-export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Promise<Tensor>;
-export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int, index: Int): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int; index: Int; signal?: Signal | null }): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
  */
@@ -4097,12 +4242,12 @@ export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | 
 export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
 export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
 /** sliceScatter, off the event loop. */
-export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
  */
@@ -4110,17 +4255,20 @@ export function asStridedScatter(input: Tensor, options: { src: Tensor; size: In
 export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
 export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
 /** asStridedScatter, off the event loop. */
-export function asStridedScatterAsync(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Promise<Tensor>;
-export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Promise<Tensor>;
-export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
  */
+export function unravelIndex(indices: Tensor, ...shape: Int[]): Tensor[];
 export function unravelIndex(indices: Tensor, options: { shape: Ints }): Tensor[];
 export function unravelIndex(indices: Tensor, shape: Ints): Tensor[];
 /** unravelIndex, off the event loop. */
-export function unravelIndexAsync(indices: Tensor, options: { shape: Ints }): Promise<Tensor[]>;
-export function unravelIndexAsync(indices: Tensor, shape: Ints): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, ...shape: Int[]): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, ...shapeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, options: { shape: Ints; signal?: Signal | null }): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, shape: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
  * elements away.
@@ -4129,85 +4277,85 @@ export function constantPadNd(input: Tensor, options: { pad: Ints; value?: Scala
 export function constantPadNd(input: Tensor, pad: Ints, options?: { value?: Scalar }): Tensor;
 export function constantPadNd(input: Tensor, pad: Ints, value: Scalar): Tensor;
 /** constantPadNd, off the event loop. */
-export function constantPadNdAsync(input: Tensor, options: { pad: Ints; value?: Scalar }): Promise<Tensor>;
-export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?: Scalar }): Promise<Tensor>;
-export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, options: { pad: Ints; value?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function logicalAnd(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** logicalAnd, off the event loop. */
-export function logicalAndAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function logicalAndAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logicalAndAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logicalAndAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
  */
 export function logicalOr(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function logicalOr(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** logicalOr, off the event loop. */
-export function logicalOrAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function logicalOrAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logicalOrAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logicalOrAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
  */
 export function logicalXor(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function logicalXor(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** logicalXor, off the event loop. */
-export function logicalXorAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function logicalXorAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logicalXorAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logicalXorAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Whether every element is false (0), as bool.
  */
 export function logicalNot(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** logicalNot, off the event loop. */
-export function logicalNotAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logicalNotAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
  */
 export function bitwiseAnd(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseAnd(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** bitwiseAnd, off the event loop. */
-export function bitwiseAndAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function bitwiseAndAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseAndAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bitwiseAndAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
  */
 export function bitwiseOr(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseOr(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** bitwiseOr, off the event loop. */
-export function bitwiseOrAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function bitwiseOrAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseOrAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bitwiseOrAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
  */
 export function bitwiseXor(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseXor(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** bitwiseXor, off the event loop. */
-export function bitwiseXorAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function bitwiseXorAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseXorAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bitwiseXorAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Inverts the bits of every element; of bool, its value.
  */
 export function bitwiseNot(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** bitwiseNot, off the event loop. */
-export function bitwiseNotAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseNotAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
  */
 export function bitwiseLeftShift(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseLeftShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** bitwiseLeftShift, off the event loop. */
-export function bitwiseLeftShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function bitwiseLeftShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseLeftShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bitwiseLeftShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
  */
 export function bitwiseRightShift(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** bitwiseRightShift, off the event loop. */
-export function bitwiseRightShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function bitwiseRightShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseRightShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bitwiseRightShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
  * as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
@@ -4217,80 +4365,80 @@ export function bitwiseRightShiftAsync(input: Tensor | Scalar, other: Tensor | S
 export function matmul(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function matmul(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** matmul, off the event loop. */
-export function matmulAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function matmulAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function matmulAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function matmulAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Product of an n x k and a k x m matrix: n x m.
  */
 export function mm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
 export function mm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** mm, off the event loop. */
-export function mmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function mmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function mmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function mmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mm`, under which PyTorch also multiplies sparse matrices.
  */
 export function spmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
 export function spmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** spmm, off the event loop. */
-export function spmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function spmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function spmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function spmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
  */
 export function bmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
 export function bmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** bmm, off the event loop. */
-export function bmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function bmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function bmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Product of an n x k matrix and a vector of k elements: n elements.
  */
 export function mv(input: Tensor, options: { vec: Tensor; out?: Tensor | null }): Tensor;
 export function mv(input: Tensor, vec: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** mv, off the event loop. */
-export function mvAsync(input: Tensor, options: { vec: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function mvAsync(input: Tensor, vec: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function mvAsync(input: Tensor, options: { vec: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function mvAsync(input: Tensor, vec: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sum of the products of two vectors' elements; zero-dim.
  */
 export function dot(input: Tensor, options: { tensor: Tensor; out?: Tensor | null }): Tensor;
 export function dot(input: Tensor, tensor: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** dot, off the event loop. */
-export function dotAsync(input: Tensor, options: { tensor: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function dotAsync(input: Tensor, tensor: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function dotAsync(input: Tensor, options: { tensor: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function dotAsync(input: Tensor, tensor: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `dot`, with the elements of `self` conjugated.
  */
 export function vdot(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function vdot(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** vdot, off the event loop. */
-export function vdotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function vdotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function vdotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function vdotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sums products along the last dimensions of `self` and `other`, which must match; a zero-dim operand scales the other.
  */
 export function inner(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function inner(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** inner, off the event loop. */
-export function innerAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function innerAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function innerAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function innerAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
  */
 export function outer(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Tensor;
 export function outer(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** outer, off the event loop. */
-export function outerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function outerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function outerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function outerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
  */
 export function ger(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Tensor;
 export function ger(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** ger, off the event loop. */
-export function gerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function gerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function gerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function gerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
  * and `alpha` must be integers.
@@ -4298,8 +4446,8 @@ export function gerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor |
 export function addmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** addmm, off the event loop. */
-export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
  * and `alpha` must be integers.
@@ -4307,8 +4455,8 @@ export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: 
 export function baddbmm(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** baddbmm, off the event loop. */
-export function baddbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function baddbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function baddbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function baddbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
  * and `alpha` must be integers.
@@ -4316,8 +4464,8 @@ export function baddbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, opti
 export function addbmm(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** addbmm, off the event loop. */
-export function addbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
  * and `alpha` must be integers.
@@ -4325,8 +4473,8 @@ export function addbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, optio
 export function addmv(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addmv(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** addmv, off the event loop. */
-export function addmvAsync(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addmvAsync(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addmvAsync(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addmvAsync(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
  * and `alpha` must be integers.
@@ -4334,8 +4482,8 @@ export function addmvAsync(input: Tensor, mat: Tensor, vec: Tensor, options?: { 
 export function addr(input: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addr(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** addr, off the event loop. */
-export function addrAsync(input: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addrAsync(input: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
  * operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
@@ -4344,8 +4492,8 @@ export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: {
 export function einsum(equation: string, options: { tensors: readonly Tensor[] }): Tensor;
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor;
 /** einsum, off the event loop. */
-export function einsumAsync(equation: string, options: { tensors: readonly Tensor[] }): Promise<Tensor>;
-export function einsumAsync(equation: string, tensors: readonly Tensor[]): Promise<Tensor>;
+export function einsumAsync(equation: string, options: { tensors: readonly Tensor[]; signal?: Signal | null }): Promise<Tensor>;
+export function einsumAsync(equation: string, tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
  */
@@ -4358,12 +4506,12 @@ export function tensordot(input: Tensor, other: Tensor, dims: Int, options?: { o
 export function tensordot(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Tensor;
 export function tensordot(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Tensor;
 /** tensordot, off the event loop. */
-export function tensordotAsync(input: Tensor, options: { other: Tensor; dims?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function tensordotAsync(input: Tensor, other: Tensor, options?: { dims?: Int; out?: Tensor | null }): Promise<Tensor>;
-export function tensordotAsync(input: Tensor, other: Tensor, dims: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, options: { other: Tensor; dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, options?: { dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, dims: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** tensordot, off the event loop. */
-export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Promise<Tensor>;
-export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
  * the product of both. dtypes are promoted.
@@ -4371,8 +4519,8 @@ export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dim
 export function kron(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function kron(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** kron, off the event loop. */
-export function kronAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function kronAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function kronAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function kronAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
  * the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
@@ -4380,15 +4528,15 @@ export function kronAsync(input: Tensor, other: Tensor, options?: { out?: Tensor
  * |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
  * differences are then formed, as for any other p.
  */
-export function cdist(x1: Tensor, options: { x2: Tensor; p?: number; computeMode?: string }): Tensor;
-export function cdist(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string }): Tensor;
-export function cdist(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: string }): Tensor;
-export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: string): Tensor;
+export function cdist(x1: Tensor, options: { x2: Tensor; p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' }): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' }): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' }): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'): Tensor;
 /** cdist, off the event loop. */
-export function cdistAsync(x1: Tensor, options: { x2: Tensor; p?: number; computeMode?: string }): Promise<Tensor>;
-export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string }): Promise<Tensor>;
-export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: string }): Promise<Tensor>;
-export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: string): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, options: { x2: Tensor; p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -4405,7 +4553,7 @@ export function toString(input: Tensor, precision: Int, threshold: Int, edgeitem
  */
 export function scalarOperand(value: Scalar): Tensor;
 /** scalarOperand, off the event loop. */
-export function scalarOperandAsync(value: Scalar): Promise<Tensor>;
+export function scalarOperandAsync(value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The dtype that arithmetic of the two operands gives.
  */
@@ -4474,16 +4622,24 @@ export function isSameSize(input: Tensor, other: Tensor): boolean;
 /**
  * Makes a tensor of random numbers from the uniform distribution on [0, 1).
  */
+export function rand(...size: Int[]): Tensor;
+export function rand(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
 export function rand(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** rand, off the event loop. */
-export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randAsync(...size: Int[]): Promise<Tensor>;
+export function randAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
  * have variance 1/2 each.
  */
+export function randn(...size: Int[]): Tensor;
+export function randn(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
 export function randn(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** randn, off the event loop. */
-export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randnAsync(...size: Int[]): Promise<Tensor>;
+export function randnAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
  */
@@ -4495,29 +4651,29 @@ export function randint(low: Int, high: Int, size: Ints, options?: { generator?:
 export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** randint, off the event loop. */
-export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** randint, off the event loop. */
-export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
  */
 export function randperm(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** randperm, off the event loop. */
-export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * rand with the shape, dtype and device of `self`.
  */
 export function randLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** randLike, off the event loop. */
-export function randLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * randn with the shape, dtype and device of `self`.
  */
 export function randnLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** randnLike, off the event loop. */
-export function randnLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randnLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * randint with the shape, dtype and device of `self`.
  */
@@ -4529,11 +4685,11 @@ export function randintLike(input: Tensor, low: Int, high: Int, options?: { gene
 export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** randintLike, off the event loop. */
-export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
-export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /** randintLike, off the event loop. */
-export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
-export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
@@ -4545,11 +4701,11 @@ export function normal(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { 
 export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** normal, off the event loop. */
-export function normalAsync(mean: Tensor | Scalar, options?: { std?: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null }): Promise<Tensor>;
-export function normalAsync(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { generator?: Generator | null; out?: Tensor | null }): Promise<Tensor>;
+export function normalAsync(mean: Tensor | Scalar, options?: { std?: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** normal, off the event loop. */
-export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
-export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Draws 0 or 1 for every element of `self`, which is the probability of 1.
  */
@@ -4560,10 +4716,10 @@ export function bernoulli(input: Tensor, options?: { generator?: Generator | nul
 export function bernoulli(input: Tensor, options: { p: number; generator?: Generator | null }): Tensor;
 export function bernoulli(input: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 /** bernoulli, off the event loop. */
-export function bernoulliAsync(input: Tensor, options?: { generator?: Generator | null; out?: Tensor | null }): Promise<Tensor>;
+export function bernoulliAsync(input: Tensor, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** bernoulli, off the event loop. */
-export function bernoulliAsync(input: Tensor, options: { p: number; generator?: Generator | null }): Promise<Tensor>;
-export function bernoulliAsync(input: Tensor, p: number, options?: { generator?: Generator | null }): Promise<Tensor>;
+export function bernoulliAsync(input: Tensor, options: { p: number; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function bernoulliAsync(input: Tensor, p: number, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Draws `num_samples` indices from each row of weights in `self`, of one or two dimensions.
  */
@@ -4571,15 +4727,15 @@ export function multinomial(input: Tensor, options: { numSamples: Int; replaceme
 export function multinomial(input: Tensor, numSamples: Int, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor | null }): Tensor;
 export function multinomial(input: Tensor, numSamples: Int, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
 /** multinomial, off the event loop. */
-export function multinomialAsync(input: Tensor, options: { numSamples: Int; replacement?: boolean; generator?: Generator | null; out?: Tensor | null }): Promise<Tensor>;
-export function multinomialAsync(input: Tensor, numSamples: Int, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor | null }): Promise<Tensor>;
-export function multinomialAsync(input: Tensor, numSamples: Int, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor | null }): Promise<Tensor>;
+export function multinomialAsync(input: Tensor, options: { numSamples: Int; replacement?: boolean; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function multinomialAsync(input: Tensor, numSamples: Int, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function multinomialAsync(input: Tensor, numSamples: Int, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Draws from the Poisson distributions whose rates are the elements of `self`.
  */
 export function poisson(input: Tensor, options?: { generator?: Generator | null }): Tensor;
 /** poisson, off the event loop. */
-export function poissonAsync(input: Tensor, options?: { generator?: Generator | null }): Promise<Tensor>;
+export function poissonAsync(input: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Restarts the default generator from `seed`.
  */
@@ -4601,9 +4757,9 @@ export function sum(input: Tensor, options?: { dim?: Ints | null; keepdim?: bool
 export function sum(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function sum(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** sum, off the event loop. */
-export function sumAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function sumAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function sumAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function sumAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
@@ -4611,9 +4767,9 @@ export function nansum(input: Tensor, options?: { dim?: Ints | null; keepdim?: b
 export function nansum(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function nansum(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** nansum, off the event loop. */
-export function nansumAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function nansumAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function nansumAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function nansumAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
  * Integers and bool give int64 unless `dtype` is given. An empty product is 1.
@@ -4622,9 +4778,9 @@ export function prod(input: Tensor, options?: { dim?: Int | null; keepdim?: bool
 export function prod(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function prod(input: Tensor, dim: Int | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** prod, off the event loop. */
-export function prodAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function prodAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function prodAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function prodAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function prodAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function prodAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
@@ -4633,9 +4789,9 @@ export function mean(input: Tensor, options?: { dim?: Ints | null; keepdim?: boo
 export function mean(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function mean(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** mean, off the event loop. */
-export function meanAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function meanAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function meanAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function meanAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
@@ -4643,9 +4799,9 @@ export function nanmean(input: Tensor, options?: { dim?: Ints | null; keepdim?: 
 export function nanmean(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function nanmean(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** nanmean, off the event loop. */
-export function nanmeanAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function nanmeanAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function nanmeanAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function nanmeanAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
  * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
@@ -4654,9 +4810,9 @@ export function any(input: Tensor, options?: { dim?: Ints | null; keepdim?: bool
 export function any(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function any(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** any, off the event loop. */
-export function anyAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function anyAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function anyAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function anyAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
  * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
@@ -4665,17 +4821,17 @@ export function all(input: Tensor, options?: { dim?: Ints | null; keepdim?: bool
 export function all(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function all(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** all, off the event loop. */
-export function allAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function allAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function allAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function allAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
  */
 export function countNonzero(input: Tensor, options?: { dim?: Ints | null }): Tensor;
 export function countNonzero(input: Tensor, dim: Ints | null): Tensor;
 /** countNonzero, off the event loop. */
-export function countNonzeroAsync(input: Tensor, options?: { dim?: Ints | null }): Promise<Tensor>;
-export function countNonzeroAsync(input: Tensor, dim: Ints | null): Promise<Tensor>;
+export function countNonzeroAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+export function countNonzeroAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Standard deviation of all elements; `unbiased` divides by one less than their number.
  */
@@ -4696,16 +4852,16 @@ export function std(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim:
 export function std(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function std(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 /** std, off the event loop. */
-export function stdAsync(input: Tensor, options?: { unbiased?: boolean }): Promise<Tensor>;
-export function stdAsync(input: Tensor, unbiased: boolean): Promise<Tensor>;
+export function stdAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** std, off the event loop. */
-export function stdAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** std, off the event loop. */
-export function stdAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Variance of all elements; `unbiased` divides by one less than their number.
  */
@@ -4726,16 +4882,16 @@ declare function var_(input: Tensor, dim: Ints | null, unbiased: boolean, keepdi
 declare function var_(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 declare function var_(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 /** var, off the event loop. */
-export function varAsync(input: Tensor, options?: { unbiased?: boolean }): Promise<Tensor>;
-export function varAsync(input: Tensor, unbiased: boolean): Promise<Tensor>;
+export function varAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** var, off the event loop. */
-export function varAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** var, off the event loop. */
-export function varAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
  */
@@ -4756,16 +4912,16 @@ export function stdMean(input: Tensor, dim: Ints | null, unbiased: boolean, keep
 export function stdMean(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: Tensor, options?: { unbiased?: boolean }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, unbiased: boolean): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /**
  * Variance and mean of all elements; `unbiased` divides by one less than their number.
  */
@@ -4786,16 +4942,16 @@ export function varMean(input: Tensor, dim: Ints | null, unbiased: boolean, keep
 export function varMean(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 /** varMean, off the event loop. */
-export function varMeanAsync(input: Tensor, options?: { unbiased?: boolean }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, unbiased: boolean): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /** varMean, off the event loop. */
-export function varMeanAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /** varMean, off the event loop. */
-export function varMeanAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /**
  * Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
  * of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -4813,15 +4969,15 @@ export function norm(input: Tensor, p: string, options?: { dim?: Ints | null; ke
 export function norm(input: Tensor, p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: Tensor, p: string, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** norm, off the event loop. */
-export function normAsync(input: Tensor, options?: { p?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, options?: { p?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** norm, off the event loop. */
-export function normAsync(input: Tensor, options: { p: string; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: string, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, options: { p: string; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: string, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Reducing a dimension of size 0 is an error, for there is no largest of nothing.
@@ -4830,9 +4986,9 @@ export function amax(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; o
 export function amax(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function amax(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** amax, off the event loop. */
-export function amaxAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function amaxAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function amaxAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function amaxAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
@@ -4841,9 +4997,9 @@ export function amin(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; o
 export function amin(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function amin(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** amin, off the event loop. */
-export function aminAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function aminAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function aminAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function aminAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The largest of all elements, NaN where there is one. An input without elements is an error.
  */
@@ -4860,14 +5016,14 @@ export function max(input: Tensor, dim: Int, keepdim: boolean, options?: { out?:
 export function max(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function max(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** max, off the event loop. */
-export function maxAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function maxAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** max, off the event loop. */
-export function maxAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function maxAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function maxAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /** max, off the event loop. */
-export function maxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function maxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function maxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function maxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smallest of all elements, NaN where there is one. An input without elements is an error.
  */
@@ -4884,20 +5040,20 @@ export function min(input: Tensor, dim: Int, keepdim: boolean, options?: { out?:
 export function min(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function min(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** min, off the event loop. */
-export function minAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function minAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** min, off the event loop. */
-export function minAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function minAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function minAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function minAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function minAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function minAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /** min, off the event loop. */
-export function minAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function minAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function minAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function minAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smallest and the largest elements along `dim`, or of all.
  */
 export function aminmax(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
 /** aminmax, off the event loop. */
-export function aminmaxAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): Promise<{ min: Tensor; max: Tensor }>;
+export function aminmaxAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null; signal?: Signal | null }): Promise<{ min: Tensor; max: Tensor }>;
 /**
  * The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
  */
@@ -4905,9 +5061,9 @@ export function argmax(input: Tensor, options?: { dim?: Int | null; keepdim?: bo
 export function argmax(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function argmax(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** argmax, off the event loop. */
-export function argmaxAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function argmaxAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function argmaxAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function argmaxAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argmaxAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argmaxAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
  */
@@ -4915,46 +5071,46 @@ export function argmin(input: Tensor, options?: { dim?: Int | null; keepdim?: bo
 export function argmin(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function argmin(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** argmin, off the event loop. */
-export function argminAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function argminAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function argminAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function argminAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argminAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argminAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
  */
 export function floor(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** floor, off the event loop. */
-export function floorAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function floorAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
  */
 export function ceil(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** ceil, off the event loop. */
-export function ceilAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function ceilAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
  */
 export function trunc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** trunc, off the event loop. */
-export function truncAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function truncAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `trunc`.
  */
 export function fix(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** fix, off the event loop. */
-export function fixAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function fixAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
  * negative). Integers stay as they are and accept no decimals.
  */
 export function round(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
 /** round, off the event loop. */
-export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * What `trunc` cuts off every element, with its sign. Integers are refused.
  */
 export function frac(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** frac, off the event loop. */
-export function fracAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function fracAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
  * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -4970,13 +5126,13 @@ export function clamp(input: Tensor, options?: { min?: Scalar | null; max?: Scal
 export function clamp(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
 /** clamp, off the event loop. */
-export function clampAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** clamp, off the event loop. */
-export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `clamp`.
  */
@@ -4990,107 +5146,107 @@ export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scala
 export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
 /** clip, off the event loop. */
-export function clipAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** clip, off the event loop. */
-export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Limits every element to at least `min`: `clamp` with one bound.
  */
 export function clampMin(input: Tensor, options: { min: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function clampMin(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** clampMin, off the event loop. */
-export function clampMinAsync(input: Tensor, options: { min: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function clampMinAsync(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function clampMinAsync(input: Tensor, options: { min: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clampMinAsync(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Limits every element to at most `max`: `clamp` with one bound.
  */
 export function clampMax(input: Tensor, options: { max: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function clampMax(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** clampMax, off the event loop. */
-export function clampMaxAsync(input: Tensor, options: { max: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function clampMaxAsync(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function clampMaxAsync(input: Tensor, options: { max: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function clampMaxAsync(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The larger of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
  */
 export function maximum(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function maximum(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** maximum, off the event loop. */
-export function maximumAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function maximumAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function maximumAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function maximumAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smaller of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
  */
 export function minimum(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function minimum(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** minimum, off the event loop. */
-export function minimumAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function minimumAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function minimumAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function minimumAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The larger of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
  */
 export function fmax(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function fmax(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** fmax, off the event loop. */
-export function fmaxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function fmaxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function fmaxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function fmaxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smaller of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
  */
 export function fmin(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function fmin(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** fmin, off the event loop. */
-export function fminAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function fminAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function fminAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function fminAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Replaces negative elements by 0.
  */
 export function relu(input: Tensor): Tensor;
 /** relu, off the event loop. */
-export function reluAsync(input: Tensor): Promise<Tensor>;
+export function reluAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
  */
 export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** cumsum, off the event loop. */
-export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
  */
 export function cumprod(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumprod(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** cumprod, off the event loop. */
-export function cumprodAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function cumprodAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
  */
 export function cummax(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function cummax(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** cummax, off the event loop. */
-export function cummaxAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function cummaxAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
  */
 export function cummin(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function cummin(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** cummin, off the event loop. */
-export function cumminAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function cumminAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Logarithm of the running sum of exponentials along `dim`, without overflow.
  */
 export function logcumsumexp(input: Tensor, options: { dim: Int; out?: Tensor | null }): Tensor;
 export function logcumsumexp(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Tensor;
 /** logcumsumexp, off the event loop. */
-export function logcumsumexpAsync(input: Tensor, options: { dim: Int; out?: Tensor | null }): Promise<Tensor>;
-export function logcumsumexpAsync(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, options: { dim: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
  * `keepdim` keeps reduced dimensions with size 1.
@@ -5099,9 +5255,9 @@ export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean
 export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** logsumexp, off the event loop. */
-export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
  */
@@ -5109,9 +5265,9 @@ export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null
 export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
 /** softmax, off the event loop. */
-export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
  */
@@ -5119,9 +5275,9 @@ export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | n
 export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
 /** logSoftmax, off the event loop. */
-export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
-export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
  */
@@ -5133,11 +5289,11 @@ export function sort(input: Tensor, dim: Int, descending: boolean, options?: { o
  */
 export function sort(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** sort, off the event loop. */
-export function sortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function sortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function sortAsync(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /** sort, off the event loop. */
-export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The int64 indices that sort `self` along `dim`.
  */
@@ -5149,17 +5305,17 @@ export function argsort(input: Tensor, dim: Int, descending: boolean): Tensor;
  */
 export function argsort(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
 /** argsort, off the event loop. */
-export function argsortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean }): Promise<Tensor>;
-export function argsortAsync(input: Tensor, dim: Int, options?: { descending?: boolean }): Promise<Tensor>;
-export function argsortAsync(input: Tensor, dim: Int, descending: boolean): Promise<Tensor>;
+export function argsortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, descending: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** argsort, off the event loop. */
-export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sorts along the first dimension.
  */
 export function msort(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** msort, off the event loop. */
-export function msortAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function msortAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
  */
@@ -5169,11 +5325,11 @@ export function topk(input: Tensor, k: Int, dim: Int, options?: { largest?: bool
 export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** topk, off the event loop. */
-export function topkAsync(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Of all elements, the lower median; NaN where there is one.
  */
@@ -5185,11 +5341,11 @@ export function median(input: Tensor, options: { dim: Int; keepdim?: boolean; ou
 export function median(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function median(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** median, off the event loop. */
-export function medianAsync(input: Tensor): Promise<Tensor>;
+export function medianAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** median, off the event loop. */
-export function medianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function medianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function medianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Of all elements, the lower median of what is not NaN.
  */
@@ -5201,11 +5357,11 @@ export function nanmedian(input: Tensor, options: { dim: Int; keepdim?: boolean;
 export function nanmedian(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function nanmedian(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** nanmedian, off the event loop. */
-export function nanmedianAsync(input: Tensor): Promise<Tensor>;
+export function nanmedianAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** nanmedian, off the event loop. */
-export function nanmedianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function nanmedianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function nanmedianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
  */
@@ -5214,10 +5370,10 @@ export function kthvalue(input: Tensor, k: Int, options?: { dim?: Int; keepdim?:
 export function kthvalue(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function kthvalue(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** kthvalue, off the event loop. */
-export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
  */
@@ -5225,27 +5381,27 @@ export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; ou
 export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function mode(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** mode, off the event loop. */
-export function modeAsync(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function modeAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function modeAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
  * with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
  * sequence that is not sorted. Gives int64, int32 with `out_int32`.
  */
-export function searchsorted(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
-export function searchsorted(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+export function searchsorted(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+export function searchsorted(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
 /** searchsorted, off the event loop. */
-export function searchsortedAsync(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function searchsortedAsync(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function searchsortedAsync(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function searchsortedAsync(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
  */
 export function bucketize(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
 export function bucketize(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
 /** bucketize, off the event loop. */
-export function bucketizeAsync(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function bucketizeAsync(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
  * and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
@@ -5257,11 +5413,11 @@ export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, o
 export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 /** unique, off the event loop. */
-export function uniqueAsync(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 /**
  * As `unique` without sorting: of equal neighbours only the first is kept.
  */
@@ -5270,10 +5426,10 @@ export function uniqueConsecutive(input: Tensor, returnInverse: boolean, options
 export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 /** uniqueConsecutive, off the event loop. */
-export function uniqueConsecutiveAsync(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 /**
  * Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
  * found. `assume_unique` has no effect.
@@ -5281,160 +5437,160 @@ export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, re
 export function isin(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Tensor;
 export function isin(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Tensor;
 /** isin, off the event loop. */
-export function isinAsync(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Promise<Tensor>;
-export function isinAsync(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function isinAsync(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function isinAsync(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */
 export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** erf, off the event loop. */
-export function erfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function erfAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
  */
 export function erfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** erfc, off the event loop. */
-export function erfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function erfcAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function erfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** erfinv, off the event loop. */
-export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
  */
 export function lgamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** lgamma, off the event loop. */
-export function lgammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function lgammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
  */
 export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** digamma, off the event loop. */
-export function digammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
  */
 export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** i0, off the event loop. */
-export function i0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function i0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
  */
 export function sinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** sinc, off the event loop. */
-export function sincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function sincAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
  */
 export function logit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
 export function logit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
 /** logit, off the event loop. */
-export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
-export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
  */
 export function polygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
 export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** polygamma, off the event loop. */
-export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
  */
 export function mvlgamma(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
 export function mvlgamma(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
 /** mvlgamma, off the event loop. */
-export function mvlgammaAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
-export function mvlgammaAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function mvlgammaAsync(input: Tensor, options: { p: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function mvlgammaAsync(input: Tensor, p: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
  */
 export function igamma(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function igamma(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** igamma, off the event loop. */
-export function igammaAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function igammaAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function igammaAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function igammaAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
  */
 export function igammac(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function igammac(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** igammac, off the event loop. */
-export function igammacAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function igammacAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function igammacAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function igammacAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
  */
 export function logaddexp(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function logaddexp(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** logaddexp, off the event loop. */
-export function logaddexpAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function logaddexpAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logaddexpAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logaddexpAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
  */
 export function logaddexp2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function logaddexp2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** logaddexp2, off the event loop. */
-export function logaddexp2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function logaddexp2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function logaddexp2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logaddexp2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
  */
 export function xlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** xlogy, off the event loop. */
-export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
  */
 export function gcd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function gcd(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** gcd, off the event loop. */
-export function gcdAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function gcdAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function gcdAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function gcdAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The least common multiple. The shapes broadcast.
  */
 export function lcm(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function lcm(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** lcm, off the event loop. */
-export function lcmAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function lcmAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function lcmAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function lcmAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
  */
 export function nextafter(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function nextafter(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** nextafter, off the event loop. */
-export function nextafterAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function nextafterAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function nextafterAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nextafterAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
  */
 export function heaviside(input: Tensor, options: { values: Tensor; out?: Tensor | null }): Tensor;
 export function heaviside(input: Tensor, values: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** heaviside, off the event loop. */
-export function heavisideAsync(input: Tensor, options: { values: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function heavisideAsync(input: Tensor, values: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function heavisideAsync(input: Tensor, options: { values: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function heavisideAsync(input: Tensor, values: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `self` * 2^`other`. The shapes broadcast.
  */
 export function ldexp(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function ldexp(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** ldexp, off the event loop. */
-export function ldexpAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function ldexpAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function ldexpAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function ldexpAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
  */
 export function frexp(input: Tensor, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null }): { mantissa: Tensor; exponent: Tensor };
 /** frexp, off the event loop. */
-export function frexpAsync(input: Tensor, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null }): Promise<{ mantissa: Tensor; exponent: Tensor }>;
+export function frexpAsync(input: Tensor, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null; signal?: Signal | null }): Promise<{ mantissa: Tensor; exponent: Tensor }>;
 /**
  * Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
  */
@@ -5443,22 +5599,22 @@ export function nanToNum(input: Tensor, nan: number | null, options?: { posinf?:
 export function nanToNum(input: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null }): Tensor;
 export function nanToNum(input: Tensor, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null }): Tensor;
 /** nanToNum, off the event loop. */
-export function nanToNumAsync(input: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Promise<Tensor>;
-export function nanToNumAsync(input: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Promise<Tensor>;
-export function nanToNumAsync(input: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null }): Promise<Tensor>;
-export function nanToNumAsync(input: Tensor, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Turns degrees into radians. Integers and bool count as the default dtype.
  */
 export function deg2rad(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** deg2rad, off the event loop. */
-export function deg2radAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function deg2radAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Turns radians into degrees. Integers and bool count as the default dtype.
  */
 export function rad2deg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** rad2deg, off the event loop. */
-export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
  * For bool, whether neighbours differ.
@@ -5469,11 +5625,11 @@ export function diff(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tens
 export function diff(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
 export function diff(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
 /** diff, off the event loop. */
-export function diffAsync(input: Tensor, options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
  */
@@ -5484,10 +5640,10 @@ export function trapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tens
 export function trapezoid(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
 export function trapezoid(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
 /** trapezoid, off the event loop. */
-export function trapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
 /** trapezoid, off the event loop. */
-export function trapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int }): Promise<Tensor>;
-export function trapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
  */
@@ -5498,10 +5654,10 @@ export function trapz(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
 export function trapz(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
 export function trapz(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
 /** trapz, off the event loop. */
-export function trapzAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
 /** trapz, off the event loop. */
-export function trapzAsync(y: Tensor, options: { x: Tensor; dim?: Int }): Promise<Tensor>;
-export function trapzAsync(y: Tensor, x: Tensor, options?: { dim?: Int }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, options: { x: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, x: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
  */
@@ -5512,23 +5668,23 @@ export function cumulativeTrapezoid(y: Tensor, options?: { dx?: Scalar; dim?: In
 export function cumulativeTrapezoid(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
 export function cumulativeTrapezoid(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
 /** cumulativeTrapezoid, off the event loop. */
-export function cumulativeTrapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
 /** cumulativeTrapezoid, off the event loop. */
-export function cumulativeTrapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int }): Promise<Tensor>;
-export function cumulativeTrapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
  * observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
  */
 export function cov(input: Tensor, options?: { correction?: Int; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
 /** cov, off the event loop. */
-export function covAsync(input: Tensor, options?: { correction?: Int; fweights?: Tensor | null; aweights?: Tensor | null }): Promise<Tensor>;
+export function covAsync(input: Tensor, options?: { correction?: Int; fweights?: Tensor | null; aweights?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
  */
 export function corrcoef(input: Tensor): Tensor;
 /** corrcoef, off the event loop. */
-export function corrcoefAsync(input: Tensor): Promise<Tensor>;
+export function corrcoefAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
  */
@@ -5536,15 +5692,15 @@ export function cross(input: Tensor, options: { other: Tensor; dim?: Int | null;
 export function cross(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
 export function cross(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
 /** cross, off the event loop. */
-export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
-export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
-export function crossAsync(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sum of a matrix's diagonal; int64 for integers.
  */
 export function trace(input: Tensor): Tensor;
 /** trace, off the event loop. */
-export function traceAsync(input: Tensor): Promise<Tensor>;
+export function traceAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `p`-norm of `self` - `other`, which broadcast.
  */
@@ -5552,9 +5708,9 @@ export function dist(input: Tensor, options: { other: Tensor; p?: Scalar }): Ten
 export function dist(input: Tensor, other: Tensor, options?: { p?: Scalar }): Tensor;
 export function dist(input: Tensor, other: Tensor, p: Scalar): Tensor;
 /** dist, off the event loop. */
-export function distAsync(input: Tensor, options: { other: Tensor; p?: Scalar }): Promise<Tensor>;
-export function distAsync(input: Tensor, other: Tensor, options?: { p?: Scalar }): Promise<Tensor>;
-export function distAsync(input: Tensor, other: Tensor, p: Scalar): Promise<Tensor>;
+export function distAsync(input: Tensor, options: { other: Tensor; p?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function distAsync(input: Tensor, other: Tensor, options?: { p?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function distAsync(input: Tensor, other: Tensor, p: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
  * the same length, adds these up instead: float32 for float32 weights, otherwise float64.
@@ -5563,9 +5719,9 @@ export function bincount(input: Tensor, options?: { weights?: Tensor | null; min
 export function bincount(input: Tensor, weights: Tensor | null, options?: { minlength?: Int }): Tensor;
 export function bincount(input: Tensor, weights: Tensor | null, minlength: Int): Tensor;
 /** bincount, off the event loop. */
-export function bincountAsync(input: Tensor, options?: { weights?: Tensor | null; minlength?: Int }): Promise<Tensor>;
-export function bincountAsync(input: Tensor, weights: Tensor | null, options?: { minlength?: Int }): Promise<Tensor>;
-export function bincountAsync(input: Tensor, weights: Tensor | null, minlength: Int): Promise<Tensor>;
+export function bincountAsync(input: Tensor, options?: { weights?: Tensor | null; minlength?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function bincountAsync(input: Tensor, weights: Tensor | null, options?: { minlength?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function bincountAsync(input: Tensor, weights: Tensor | null, minlength: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
  * out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
@@ -5575,10 +5731,10 @@ export function histc(input: Tensor, bins: Int, options?: { min?: Scalar; max?: 
 export function histc(input: Tensor, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null }): Tensor;
 export function histc(input: Tensor, bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null }): Tensor;
 /** histc, off the event loop. */
-export function histcAsync(input: Tensor, options?: { bins?: Int; min?: Scalar; max?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function histcAsync(input: Tensor, bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function histcAsync(input: Tensor, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function histcAsync(input: Tensor, bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, options?: { bins?: Int; min?: Scalar; max?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
  * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -5592,11 +5748,11 @@ export function histogram(input: Tensor, bins: Int, options?: { range?: readonly
 export function histogram(input: Tensor, options: { bins: Tensor; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 export function histogram(input: Tensor, bins: Tensor, options?: { weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /** histogram, off the event loop. */
-export function histogramAsync(input: Tensor, options?: { bins?: Int; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
-export function histogramAsync(input: Tensor, bins: Int, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: Tensor, options?: { bins?: Int; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: Tensor, bins: Int, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 /** histogram, off the event loop. */
-export function histogramAsync(input: Tensor, options: { bins: Tensor; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
-export function histogramAsync(input: Tensor, bins: Tensor, options?: { weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: Tensor, options: { bins: Tensor; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: Tensor, bins: Tensor, options?: { weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 /**
  * Counts points, which the last dimension of `self` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
  * holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -5617,43 +5773,43 @@ export function histogramdd(input: Tensor, bins: readonly Tensor[], range: reado
 export function histogramdd(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Tensor[];
 export function histogramdd(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, density: boolean): Tensor[];
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: Tensor, options: { bins: Ints; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: Ints, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, density: boolean): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, options: { bins: Ints; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: Tensor, options: { bins: readonly Tensor[]; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: readonly Tensor[], options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Promise<Tensor[]>;
-export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, density: boolean): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, options: { bins: readonly Tensor[]; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
  */
-export function quantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-export function quantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 /** quantile, off the event loop. */
-export function quantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
-export function quantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
-export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
-export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
  */
-export function nanquantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-export function nanquantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
-export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 /** nanquantile, off the event loop. */
-export function nanquantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
-export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
-export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
-export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
  * ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
@@ -5669,11 +5825,11 @@ export function gradient(input: Tensor, options: { spacing: readonly Scalar[]; d
  */
 export function gradient(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
 /** gradient, off the event loop. */
-export function gradientAsync(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | null; edgeOrder?: Int }): Promise<Tensor[]>;
+export function gradientAsync(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /** gradient, off the event loop. */
-export function gradientAsync(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | null; edgeOrder?: Int }): Promise<Tensor[]>;
+export function gradientAsync(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /** gradient, off the event loop. */
-export function gradientAsync(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int }): Promise<Tensor[]>;
+export function gradientAsync(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
  * dimensions and a floating or complex dtype.
@@ -5681,8 +5837,8 @@ export function gradientAsync(input: Tensor, options: { spacing: readonly Tensor
 export function renorm(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null }): Tensor;
 export function renorm(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
 /** renorm, off the event loop. */
-export function renormAsync(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function renormAsync(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function renormAsync(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function renormAsync(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */
@@ -5694,7 +5850,7 @@ export function isReadOnly(input: Tensor): boolean;
  */
 export function fromFile(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** fromFile, off the event loop. */
-export function fromFileAsync(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function fromFileAsync(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
  */
@@ -5740,13 +5896,21 @@ export function emptyCache(): void;
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**
+ * Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
+ * happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+ */
+export function failAllocation(countdown: Int): void;
+/**
  * Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
  */
+export function reshape(input: Tensor, ...shape: Int[]): Tensor;
 export function reshape(input: Tensor, options: { shape: Ints }): Tensor;
 export function reshape(input: Tensor, shape: Ints): Tensor;
 /** reshape, off the event loop. */
-export function reshapeAsync(input: Tensor, options: { shape: Ints }): Promise<Tensor>;
-export function reshapeAsync(input: Tensor, shape: Ints): Promise<Tensor>;
+export function reshapeAsync(input: Tensor, ...shape: Int[]): Promise<Tensor>;
+export function reshapeAsync(input: Tensor, ...shapeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function reshapeAsync(input: Tensor, options: { shape: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function reshapeAsync(input: Tensor, shape: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
  */
@@ -5754,61 +5918,64 @@ export function flatten(input: Tensor, options?: { startDim?: Int; endDim?: Int 
 export function flatten(input: Tensor, startDim: Int, options?: { endDim?: Int }): Tensor;
 export function flatten(input: Tensor, startDim: Int, endDim: Int): Tensor;
 /** flatten, off the event loop. */
-export function flattenAsync(input: Tensor, options?: { startDim?: Int; endDim?: Int }): Promise<Tensor>;
-export function flattenAsync(input: Tensor, startDim: Int, options?: { endDim?: Int }): Promise<Tensor>;
-export function flattenAsync(input: Tensor, startDim: Int, endDim: Int): Promise<Tensor>;
+export function flattenAsync(input: Tensor, options?: { startDim?: Int; endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, startDim: Int, options?: { endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, startDim: Int, endDim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Splits dimension `dim` into several of the given sizes, one of which may be -1.
  */
 export function unflatten(input: Tensor, options: { dim: Int; sizes: Ints }): Tensor;
 export function unflatten(input: Tensor, dim: Int, sizes: Ints): Tensor;
 /** unflatten, off the event loop. */
-export function unflattenAsync(input: Tensor, options: { dim: Int; sizes: Ints }): Promise<Tensor>;
-export function unflattenAsync(input: Tensor, dim: Int, sizes: Ints): Promise<Tensor>;
+export function unflattenAsync(input: Tensor, options: { dim: Int; sizes: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function unflattenAsync(input: Tensor, dim: Int, sizes: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
  */
 export function ravel(input: Tensor): Tensor;
 /** ravel, off the event loop. */
-export function ravelAsync(input: Tensor): Promise<Tensor>;
+export function ravelAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
  */
 export function t(input: Tensor): Tensor;
 /** t, off the event loop. */
-export function tAsync(input: Tensor): Promise<Tensor>;
+export function tAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Swaps two dimensions.
  */
 export function transpose(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
 export function transpose(input: Tensor, dim0: Int, dim1: Int): Tensor;
 /** transpose, off the event loop. */
-export function transposeAsync(input: Tensor, options: { dim0: Int; dim1: Int }): Promise<Tensor>;
-export function transposeAsync(input: Tensor, dim0: Int, dim1: Int): Promise<Tensor>;
+export function transposeAsync(input: Tensor, options: { dim0: Int; dim1: Int; signal?: Signal | null }): Promise<Tensor>;
+export function transposeAsync(input: Tensor, dim0: Int, dim1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `transpose` under NumPy's name.
  */
 export function swapaxes(input: Tensor, options: { axis0: Int; axis1: Int }): Tensor;
 export function swapaxes(input: Tensor, axis0: Int, axis1: Int): Tensor;
 /** swapaxes, off the event loop. */
-export function swapaxesAsync(input: Tensor, options: { axis0: Int; axis1: Int }): Promise<Tensor>;
-export function swapaxesAsync(input: Tensor, axis0: Int, axis1: Int): Promise<Tensor>;
+export function swapaxesAsync(input: Tensor, options: { axis0: Int; axis1: Int; signal?: Signal | null }): Promise<Tensor>;
+export function swapaxesAsync(input: Tensor, axis0: Int, axis1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `transpose` under another name.
  */
 export function swapdims(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
 export function swapdims(input: Tensor, dim0: Int, dim1: Int): Tensor;
 /** swapdims, off the event loop. */
-export function swapdimsAsync(input: Tensor, options: { dim0: Int; dim1: Int }): Promise<Tensor>;
-export function swapdimsAsync(input: Tensor, dim0: Int, dim1: Int): Promise<Tensor>;
+export function swapdimsAsync(input: Tensor, options: { dim0: Int; dim1: Int; signal?: Signal | null }): Promise<Tensor>;
+export function swapdimsAsync(input: Tensor, dim0: Int, dim1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
  */
+export function permute(input: Tensor, ...dims: Int[]): Tensor;
 export function permute(input: Tensor, options: { dims: Ints }): Tensor;
 export function permute(input: Tensor, dims: Ints): Tensor;
 /** permute, off the event loop. */
-export function permuteAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
-export function permuteAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+export function permuteAsync(input: Tensor, ...dims: Int[]): Promise<Tensor>;
+export function permuteAsync(input: Tensor, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function permuteAsync(input: Tensor, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function permuteAsync(input: Tensor, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Moves dimension `source` to `destination`; the others keep their order.
  */
@@ -5820,11 +5987,11 @@ export function movedim(input: Tensor, source: Int, destination: Int): Tensor;
 export function movedim(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
 export function movedim(input: Tensor, source: Ints, destination: Ints): Tensor;
 /** movedim, off the event loop. */
-export function movedimAsync(input: Tensor, options: { source: Int; destination: Int }): Promise<Tensor>;
-export function movedimAsync(input: Tensor, source: Int, destination: Int): Promise<Tensor>;
+export function movedimAsync(input: Tensor, options: { source: Int; destination: Int; signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, source: Int, destination: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** movedim, off the event loop. */
-export function movedimAsync(input: Tensor, options: { source: Ints; destination: Ints }): Promise<Tensor>;
-export function movedimAsync(input: Tensor, source: Ints, destination: Ints): Promise<Tensor>;
+export function movedimAsync(input: Tensor, options: { source: Ints; destination: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, source: Ints, destination: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Moves dimension `source` to `destination`; the others keep their order.
  */
@@ -5836,25 +6003,28 @@ export function moveaxis(input: Tensor, source: Int, destination: Int): Tensor;
 export function moveaxis(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
 export function moveaxis(input: Tensor, source: Ints, destination: Ints): Tensor;
 /** moveaxis, off the event loop. */
-export function moveaxisAsync(input: Tensor, options: { source: Int; destination: Int }): Promise<Tensor>;
-export function moveaxisAsync(input: Tensor, source: Int, destination: Int): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, options: { source: Int; destination: Int; signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, source: Int, destination: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** moveaxis, off the event loop. */
-export function moveaxisAsync(input: Tensor, options: { source: Ints; destination: Ints }): Promise<Tensor>;
-export function moveaxisAsync(input: Tensor, source: Ints, destination: Ints): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, options: { source: Ints; destination: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, source: Ints, destination: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
  */
 export function adjoint(input: Tensor): Tensor;
 /** adjoint, off the event loop. */
-export function adjointAsync(input: Tensor): Promise<Tensor>;
+export function adjointAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `expand` under its array API name.
  */
+export function broadcastTo(input: Tensor, ...size: Int[]): Tensor;
 export function broadcastTo(input: Tensor, options: { size: Ints }): Tensor;
 export function broadcastTo(input: Tensor, size: Ints): Tensor;
 /** broadcastTo, off the event loop. */
-export function broadcastToAsync(input: Tensor, options: { size: Ints }): Promise<Tensor>;
-export function broadcastToAsync(input: Tensor, size: Ints): Promise<Tensor>;
+export function broadcastToAsync(input: Tensor, ...size: Int[]): Promise<Tensor>;
+export function broadcastToAsync(input: Tensor, ...sizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function broadcastToAsync(input: Tensor, options: { size: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function broadcastToAsync(input: Tensor, size: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Drops all dimensions of size 1.
  */
@@ -5867,24 +6037,27 @@ export function squeeze(input: Tensor, dim: Int): Tensor;
 /**
  * Drops those of the listed dimensions whose size is 1.
  */
+export function squeeze(input: Tensor, ...dim: Int[]): Tensor;
 export function squeeze(input: Tensor, options: { dim: Ints }): Tensor;
 export function squeeze(input: Tensor, dim: Ints): Tensor;
 /** squeeze, off the event loop. */
-export function squeezeAsync(input: Tensor): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** squeeze, off the event loop. */
-export function squeezeAsync(input: Tensor, options: { dim: Int }): Promise<Tensor>;
-export function squeezeAsync(input: Tensor, dim: Int): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, options: { dim: Int; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** squeeze, off the event loop. */
-export function squeezeAsync(input: Tensor, options: { dim: Ints }): Promise<Tensor>;
-export function squeezeAsync(input: Tensor, dim: Ints): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, ...dim: Int[]): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, ...dimAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, options: { dim: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, dim: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Inserts a dimension of size 1 at `dim`.
  */
 export function unsqueeze(input: Tensor, options: { dim: Int }): Tensor;
 export function unsqueeze(input: Tensor, dim: Int): Tensor;
 /** unsqueeze, off the event loop. */
-export function unsqueezeAsync(input: Tensor, options: { dim: Int }): Promise<Tensor>;
-export function unsqueezeAsync(input: Tensor, dim: Int): Promise<Tensor>;
+export function unsqueezeAsync(input: Tensor, options: { dim: Int; signal?: Signal | null }): Promise<Tensor>;
+export function unsqueezeAsync(input: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Positions `start` to `start + length` of dimension `dim`.
  */
@@ -5896,19 +6069,19 @@ export function narrow(input: Tensor, dim: Int, start: Int, length: Int): Tensor
 export function narrow(input: Tensor, options: { dim: Int; start: Tensor; length: Int }): Tensor;
 export function narrow(input: Tensor, dim: Int, start: Tensor, length: Int): Tensor;
 /** narrow, off the event loop. */
-export function narrowAsync(input: Tensor, options: { dim: Int; start: Int; length: Int }): Promise<Tensor>;
-export function narrowAsync(input: Tensor, dim: Int, start: Int, length: Int): Promise<Tensor>;
+export function narrowAsync(input: Tensor, options: { dim: Int; start: Int; length: Int; signal?: Signal | null }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, dim: Int, start: Int, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** narrow, off the event loop. */
-export function narrowAsync(input: Tensor, options: { dim: Int; start: Tensor; length: Int }): Promise<Tensor>;
-export function narrowAsync(input: Tensor, dim: Int, start: Tensor, length: Int): Promise<Tensor>;
+export function narrowAsync(input: Tensor, options: { dim: Int; start: Tensor; length: Int; signal?: Signal | null }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, dim: Int, start: Tensor, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Position `index` of dimension `dim`, which goes away.
  */
 export function select(input: Tensor, options: { dim: Int; index: Int }): Tensor;
 export function select(input: Tensor, dim: Int, index: Int): Tensor;
 /** select, off the event loop. */
-export function selectAsync(input: Tensor, options: { dim: Int; index: Int }): Promise<Tensor>;
-export function selectAsync(input: Tensor, dim: Int, index: Int): Promise<Tensor>;
+export function selectAsync(input: Tensor, options: { dim: Int; index: Int; signal?: Signal | null }): Promise<Tensor>;
+export function selectAsync(input: Tensor, dim: Int, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
  */
@@ -5918,11 +6091,11 @@ export function slice(input: Tensor, dim: Int, start: Int | null, options?: { en
 export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
 export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
 /** slice, off the event loop. */
-export function sliceAsync(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Promise<Tensor>;
+export function sliceAsync(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
  */
@@ -5930,9 +6103,9 @@ export function asStrided(input: Tensor, options: { size: Ints; stride: Ints; st
 export function asStrided(input: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
 export function asStrided(input: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
 /** asStrided, off the event loop. */
-export function asStridedAsync(input: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Promise<Tensor>;
-export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Promise<Tensor>;
-export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Promise<Tensor>;
+export function asStridedAsync(input: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, storageOffset: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
  */
@@ -5941,24 +6114,24 @@ export function diagonal(input: Tensor, offset: Int, options?: { dim1?: Int; dim
 export function diagonal(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
 export function diagonal(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
 /** diagonal, off the event loop. */
-export function diagonalAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagonalAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
-export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
-export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another tensor over the same memory.
  */
 export function detach(input: Tensor): Tensor;
 /** detach, off the event loop. */
-export function detachAsync(input: Tensor): Promise<Tensor>;
+export function detachAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Every position of dimension `dim`, which goes away.
  */
 export function unbind(input: Tensor, options?: { dim?: Int }): Tensor[];
 export function unbind(input: Tensor, dim: Int): Tensor[];
 /** unbind, off the event loop. */
-export function unbindAsync(input: Tensor, options?: { dim?: Int }): Promise<Tensor[]>;
-export function unbindAsync(input: Tensor, dim: Int): Promise<Tensor[]>;
+export function unbindAsync(input: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unbindAsync(input: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
  */
@@ -5972,13 +6145,13 @@ export function split(input: Tensor, options: { splitSize: Ints; dim?: Int }): T
 export function split(input: Tensor, splitSize: Ints, options?: { dim?: Int }): Tensor[];
 export function split(input: Tensor, splitSize: Ints, dim: Int): Tensor[];
 /** split, off the event loop. */
-export function splitAsync(input: Tensor, options: { splitSize: Int; dim?: Int }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Int, dim: Int): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, options: { splitSize: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** split, off the event loop. */
-export function splitAsync(input: Tensor, options: { splitSize: Ints; dim?: Int }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Ints, dim: Int): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, options: { splitSize: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
  */
@@ -5986,9 +6159,9 @@ export function splitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?:
 export function splitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
 export function splitWithSizes(input: Tensor, splitSizes: Ints, dim: Int): Tensor[];
 /** splitWithSizes, off the event loop. */
-export function splitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Promise<Tensor[]>;
-export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
-export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
  */
@@ -5996,9 +6169,9 @@ export function chunk(input: Tensor, options: { chunks: Int; dim?: Int }): Tenso
 export function chunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
 export function chunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
 /** chunk, off the event loop. */
-export function chunkAsync(input: Tensor, options: { chunks: Int; dim?: Int }): Promise<Tensor[]>;
-export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int }): Promise<Tensor[]>;
-export function chunkAsync(input: Tensor, chunks: Int, dim: Int): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, options: { chunks: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, chunks: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `chunk`.
  */
@@ -6006,9 +6179,9 @@ export function unsafeChunk(input: Tensor, options: { chunks: Int; dim?: Int }):
 export function unsafeChunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
 export function unsafeChunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
 /** unsafeChunk, off the event loop. */
-export function unsafeChunkAsync(input: Tensor, options: { chunks: Int; dim?: Int }): Promise<Tensor[]>;
-export function unsafeChunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int }): Promise<Tensor[]>;
-export function unsafeChunkAsync(input: Tensor, chunks: Int, dim: Int): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, options: { chunks: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, chunks: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `split`.
  */
@@ -6016,9 +6189,9 @@ export function unsafeSplit(input: Tensor, options: { splitSize: Int; dim?: Int 
 export function unsafeSplit(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
 export function unsafeSplit(input: Tensor, splitSize: Int, dim: Int): Tensor[];
 /** unsafeSplit, off the event loop. */
-export function unsafeSplitAsync(input: Tensor, options: { splitSize: Int; dim?: Int }): Promise<Tensor[]>;
-export function unsafeSplitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int }): Promise<Tensor[]>;
-export function unsafeSplitAsync(input: Tensor, splitSize: Int, dim: Int): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, options: { splitSize: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, splitSize: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `split_with_sizes`.
  */
@@ -6026,9 +6199,9 @@ export function unsafeSplitWithSizes(input: Tensor, options: { splitSizes: Ints;
 export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
 export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, dim: Int): Tensor[];
 /** unsafeSplitWithSizes, off the event loop. */
-export function unsafeSplitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Promise<Tensor[]>;
-export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
-export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
  */
@@ -6048,17 +6221,17 @@ export function tensorSplit(input: Tensor, options: { tensorIndicesOrSections: T
 export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Tensor[];
 export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int): Tensor[];
 /** tensorSplit, off the event loop. */
-export function tensorSplitAsync(input: Tensor, options: { sections: Int; dim?: Int }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, sections: Int, options?: { dim?: Int }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, sections: Int, dim: Int): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, options: { sections: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, sections: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, sections: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** tensorSplit, off the event loop. */
-export function tensorSplitAsync(input: Tensor, options: { indices: Ints; dim?: Int }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, indices: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, indices: Ints, dim: Int): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, options: { indices: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, indices: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, indices: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** tensorSplit, off the event loop. */
-export function tensorSplitAsync(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
  */
@@ -6070,11 +6243,11 @@ export function hsplit(input: Tensor, sections: Int): Tensor[];
 export function hsplit(input: Tensor, options: { indices: Ints }): Tensor[];
 export function hsplit(input: Tensor, indices: Ints): Tensor[];
 /** hsplit, off the event loop. */
-export function hsplitAsync(input: Tensor, options: { sections: Int }): Promise<Tensor[]>;
-export function hsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
+export function hsplitAsync(input: Tensor, options: { sections: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function hsplitAsync(input: Tensor, sections: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** hsplit, off the event loop. */
-export function hsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
-export function hsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+export function hsplitAsync(input: Tensor, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
+export function hsplitAsync(input: Tensor, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts rows into equal sections; the size must divide.
  */
@@ -6086,11 +6259,11 @@ export function vsplit(input: Tensor, sections: Int): Tensor[];
 export function vsplit(input: Tensor, options: { indices: Ints }): Tensor[];
 export function vsplit(input: Tensor, indices: Ints): Tensor[];
 /** vsplit, off the event loop. */
-export function vsplitAsync(input: Tensor, options: { sections: Int }): Promise<Tensor[]>;
-export function vsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
+export function vsplitAsync(input: Tensor, options: { sections: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function vsplitAsync(input: Tensor, sections: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** vsplit, off the event loop. */
-export function vsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
-export function vsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+export function vsplitAsync(input: Tensor, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
+export function vsplitAsync(input: Tensor, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts dimension 2 into equal sections; the size must divide.
  */
@@ -6102,155 +6275,156 @@ export function dsplit(input: Tensor, sections: Int): Tensor[];
 export function dsplit(input: Tensor, options: { indices: Ints }): Tensor[];
 export function dsplit(input: Tensor, indices: Ints): Tensor[];
 /** dsplit, off the event loop. */
-export function dsplitAsync(input: Tensor, options: { sections: Int }): Promise<Tensor[]>;
-export function dsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
+export function dsplitAsync(input: Tensor, options: { sections: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function dsplitAsync(input: Tensor, sections: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** dsplit, off the event loop. */
-export function dsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
-export function dsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+export function dsplitAsync(input: Tensor, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
+export function dsplitAsync(input: Tensor, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 export namespace special {
   /**
    * Another name of `sigmoid`.
    */
   export function expit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.expit, off the event loop. */
-  export function expitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function expitAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `exp2`.
    */
   export function exp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.exp2, off the event loop. */
-  export function exp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function exp2Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `expm1`.
    */
   export function expm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.expm1, off the event loop. */
-  export function expm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function expm1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `log1p`.
    */
   export function log1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.log1p, off the event loop. */
-  export function log1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function log1pAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `erf`.
    */
   export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.erf, off the event loop. */
-  export function erfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function erfAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `erfc`.
    */
   export function erfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.erfc, off the event loop. */
-  export function erfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function erfcAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `erfinv`.
    */
   export function erfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.erfinv, off the event loop. */
-  export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `lgamma`.
    */
   export function gammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.gammaln, off the event loop. */
-  export function gammalnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function gammalnAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `digamma`.
    */
   export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.digamma, off the event loop. */
-  export function digammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `digamma`.
    */
   export function psi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.psi, off the event loop. */
-  export function psiAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function psiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `i0`.
    */
   export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i0, off the event loop. */
-  export function i0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function i0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `sinc`.
    */
   export function sinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.sinc, off the event loop. */
-  export function sincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function sincAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `round`.
    */
   export function round(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
   /** special.round, off the event loop. */
-  export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
+  export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `logit`.
    */
   export function logit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
   export function logit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
   /** special.logit, off the event loop. */
-  export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
-  export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `polygamma`.
    */
   export function polygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
   export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.polygamma, off the event loop. */
-  export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
-  export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `mvlgamma`.
    */
   export function multigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
   export function multigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
   /** special.multigammaln, off the event loop. */
-  export function multigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
-  export function multigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function multigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function multigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `igamma`.
    */
   export function gammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
   export function gammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.gammainc, off the event loop. */
-  export function gammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-  export function gammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function gammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `igammac`.
    */
   export function gammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
   export function gammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.gammaincc, off the event loop. */
-  export function gammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-  export function gammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function gammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `xlogy`.
    */
   export function xlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /** special.xlogy, off the event loop. */
-  export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-  export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
    */
   export function xlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /** special.xlog1py, off the event loop. */
-  export function xlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-  export function xlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function xlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function xlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
    */
   export function zeta(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /** special.zeta, off the event loop. */
-  export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-  export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export { var_ as var };
 
-export {};
+declare const libtensor: typeof import('./gen_index.js');
+export default libtensor;

@@ -248,6 +248,9 @@ const lt_expm1 = lt.expm1;
 const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
+const lt_failAllocation = lt.failAllocation;
+const lt_fileWrite = lt.fileWrite;
+const lt_fileWriteAsync = lt.fileWriteAsync;
 const lt_fill = lt.fill;
 const lt_fillAsync = lt.fillAsync;
 const lt_fix = lt.fix;
@@ -295,6 +298,7 @@ const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
 const lt_ger = lt.ger;
 const lt_gerAsync = lt.gerAsync;
+const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
@@ -511,6 +515,8 @@ const lt_normal = lt.normal;
 const lt_normalAsync = lt.normalAsync;
 const lt_notEqual = lt.notEqual;
 const lt_notEqualAsync = lt.notEqualAsync;
+const lt_npyLength = lt.npyLength;
+const lt_npyLengthAsync = lt.npyLengthAsync;
 const lt_npyLoad = lt.npyLoad;
 const lt_npyLoadAsync = lt.npyLoadAsync;
 const lt_npyLoadBytes = lt.npyLoadBytes;
@@ -640,6 +646,7 @@ const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_selectScatter = lt.selectScatter;
 const lt_selectScatterAsync = lt.selectScatterAsync;
+const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setMemoryLimit = lt.setMemoryLimit;
@@ -786,6 +793,7 @@ const lt_zerosLike = lt.zerosLike;
 const lt_zerosLikeAsync = lt.zerosLikeAsync;
 
 export {
+  lt as default,
   lt_Generator as Generator,
   lt_Storage as Storage,
   lt_Tensor as Tensor,
@@ -1033,6 +1041,9 @@ export {
   lt_expm1Async as expm1Async,
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
+  lt_failAllocation as failAllocation,
+  lt_fileWrite as fileWrite,
+  lt_fileWriteAsync as fileWriteAsync,
   lt_fill as fill,
   lt_fillAsync as fillAsync,
   lt_fix as fix,
@@ -1080,6 +1091,7 @@ export {
   lt_generatorNew as generatorNew,
   lt_ger as ger,
   lt_gerAsync as gerAsync,
+  lt_getAsyncThreads as getAsyncThreads,
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
@@ -1296,6 +1308,8 @@ export {
   lt_normalAsync as normalAsync,
   lt_notEqual as notEqual,
   lt_notEqualAsync as notEqualAsync,
+  lt_npyLength as npyLength,
+  lt_npyLengthAsync as npyLengthAsync,
   lt_npyLoad as npyLoad,
   lt_npyLoadAsync as npyLoadAsync,
   lt_npyLoadBytes as npyLoadBytes,
@@ -1425,6 +1439,7 @@ export {
   lt_selectAsync as selectAsync,
   lt_selectScatter as selectScatter,
   lt_selectScatterAsync as selectScatterAsync,
+  lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setMemoryLimit as setMemoryLimit,

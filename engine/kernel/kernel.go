@@ -37,10 +37,12 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 // TierVariable forces a CPU tier when it names one that the machine supports.
@@ -62,6 +64,7 @@ type Loop struct {
 	Operands, Outputs, Ndim int32
 	Memory, Compute         [MaxOperands]dtype.DType
 	Stream                  bool
+	Fixed                   uint8
 	Data                    [MaxOperands]uintptr
 	Sizes                   [64]int64
 	Strides                 [MaxOperands][64]int64
@@ -72,16 +75,45 @@ type Loop struct {
 var _ [unsafe.Sizeof(Loop{}) - C.sizeof_lt_loop]struct{}
 var _ [C.sizeof_lt_loop - unsafe.Sizeof(Loop{})]struct{}
 
-// Kernel is a named kernel: one function per dtype, 0 where there is none.
+// Kernel is a named kernel: one function per dtype, 0 where there is none. Signature is that of abi.h. Of an elementwise
+// kernel, Operands are the letters of the operands, Whole tells that a block may stand in for its outputs, and Fixed has a
+// bit for every operand that must be handed to it where it lies.
 type Kernel struct {
 	Name      string
 	Signature string
+	Operands  string
+	Whole     bool
+	Fixed     uint8
 	rows      [dtype.Count]uintptr
 	tiny      [dtype.Count]Tiny
 }
 
-// Row is the function for dtype d, 0 where the kernel has none.
+// sign reads the signature.
+func (k *Kernel) sign(signature string) {
+	k.Signature = signature
+	at := strings.IndexAny(signature, "=>")
+	if at < 0 {
+		return
+	}
+	k.Whole = signature[at] == '>'
+	k.Operands = signature[:at] + signature[at+1:]
+	for i, letter := range k.Operands {
+		if letter == 'X' {
+			k.Fixed |= 1 << i
+		}
+	}
+}
+
+// Row is the function for dtype d, 0 where the kernel has none; Call refuses that.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
+
+// For is the function for dtype d, or the error that op has none.
+func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
+	if !k.Has(d) {
+		return 0, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
+	}
+	return k.rows[d], nil
+}
 
 // Compute is the dtype in which the kernel works on d: d itself where it has a row for it, and d.Compute() elsewhere.
 func (k *Kernel) Compute(d dtype.DType) dtype.DType {
@@ -138,7 +170,8 @@ func read(tier string) *table {
 			if entry.name == nil {
 				break
 			}
-			k := &Kernel{Name: C.GoString(entry.name), Signature: C.GoString(entry.signature)}
+			k := &Kernel{Name: C.GoString(entry.name)}
+			k.sign(C.GoString(entry.signature))
 			if supported(k.Name) {
 				for d := range k.rows {
 					k.rows[d] = uintptr(entry.rows[d])
@@ -179,6 +212,9 @@ func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 // Call runs a kernel that takes one argument structure, which lies on the heap and holds no Go pointers: its address goes
 // through as a number, which spares cgo's search for such pointers.
 func Call(fn uintptr, args unsafe.Pointer) {
+	if fn == 0 {
+		panic("a kernel is called for a dtype that it has no function for")
+	}
 	C.lt_call(C.uintptr_t(fn), C.uintptr_t(uintptr(args)))
 	runtime.KeepAlive(args)
 }

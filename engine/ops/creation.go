@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -37,10 +39,10 @@ func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype
 	if out.Storage().ReadOnly() {
 		return nil, status.Runtimef("%s: out is read-only memory of another owner; clone() it first", op)
 	}
-	if err := resize(op, out, size, shape.NoFormat); err != nil {
-		return nil, err
+	if slices.Equal(out.Sizes(), size) {
+		return out, iter.CheckOverlap(op, out)
 	}
-	return out, iter.CheckOverlap(op, out)
+	return out, resize(op, out, size, shape.NoFormat)
 }
 
 // filled is factory with a value everywhere.
@@ -58,7 +60,7 @@ func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, giv
 	if err != nil {
 		return nil, err
 	}
-	return t, fillWith(t, value)
+	return made(t, out, fillWith(t, value))
 }
 
 // Zeros makes a tensor of zeros.
@@ -161,7 +163,7 @@ func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, lay
 	if err != nil || value.IsNone() {
 		return t, err
 	}
-	return t, fillWith(t, value)
+	return made(t, nil, fillWith(t, value))
 }
 
 // EmptyLike makes a tensor of self's shape and arbitrary values.
@@ -235,12 +237,12 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	if err != nil {
 		return nil, err
 	}
-	ones, err := diagonal("eye", t, 0, 0, 1)
-	if err != nil {
-		return nil, err
+	s := &scope{op: "eye"}
+	defer s.close()
+	if ones := s.keep(diagonal("eye", t, 0, 0, 1)); s.err == nil {
+		s.err = fillWith(ones, dtype.IntScalar(1))
 	}
-	defer ones.Release()
-	return t, fillWith(ones, dtype.IntScalar(1))
+	return made(t, out, s.err)
 }
 
 // fromInts makes an int64 tensor of the given values.

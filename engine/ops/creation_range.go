@@ -34,16 +34,12 @@ type rangeArgs struct {
 
 // fillRange computes the elements of a sequence straight into t, or through a contiguous copy.
 func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) error {
-	fn := k.Row(t.DType())
-	if fn == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, t.DType())
-	}
-	if t.IsMeta() || t.Numel() == 0 {
-		return nil
+	fn, err := k.For(op, t.DType())
+	if err != nil || t.IsMeta() || t.Numel() == 0 {
+		return err
 	}
 	to := t
 	if !t.IsContiguous() {
-		var err error
 		if to, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
 			return err
 		}
@@ -60,6 +56,23 @@ func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) er
 		iter.Copy(t, to)
 	}
 	return nil
+}
+
+// ranged makes the tensor of n elements that k fills; an out of as many elements keeps its shape.
+func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	size, fills := []int64{n}, d
+	switch {
+	case out != nil:
+		if fills = out.DType(); out.Numel() == n {
+			size = out.Sizes()
+		}
+	case d == dtype.None:
+		fills = otherwise
+	}
+	if _, err := k.For(op, fills); err != nil {
+		return nil, err
+	}
+	return factory(op, out, size, d, otherwise, layout, dev)
 }
 
 func isInt(s dtype.Scalar) bool { return s.Kind == dtype.KindInt || s.Kind == dtype.KindBool }
@@ -122,27 +135,12 @@ func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar
 	if n >= math.MaxInt64 {
 		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
 	}
-	size := []int64{int64(n)}
-	if out != nil && out.Numel() == size[0] {
-		size = out.Sizes()
-	}
-	t, err := factory(op, out, size, d, otherwise, layout, dev)
+	t, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
 	if err != nil {
 		return nil, err
 	}
 	err = fillRange(op, rangeKernel, t, rangeArgs{istart: start.Int(), istep: step.Int(), start: [2]float64{start.Float()}, step: [2]float64{step.Float()}})
 	return made(t, out, err)
-}
-
-// made hands over a result, or gives it up when it is not the caller's and could not be computed.
-func made(t, out *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	if err != nil && out == nil {
-		t.Release()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // Range counts from start to end by step; end is included.
@@ -166,7 +164,7 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 			return nil, status.Runtimef("%s: inferred dtype %v can't be safely cast to passed dtype %v", op, otherwise, d)
 		}
 	}
-	return factory(op, out, []int64{steps}, d, otherwise, layout, dev)
+	return ranged(op, linspaceKernel, out, steps, d, otherwise, layout, dev)
 }
 
 // Linspace makes evenly spaced values from start to end, both included.
@@ -192,13 +190,10 @@ func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base flo
 	if err != nil {
 		return nil, err
 	}
-	if t.DType() == dtype.Bool {
-		return made(t, out, status.NotImplementedf("logspace: not implemented for dtype bool"))
-	}
 	if t.IsMeta() || steps == 0 {
 		return t, nil
 	}
-	powers, err := tensor.Empty("logspace", []int64{steps}, dtype.Complex128, device.Host)
+	powers, err := tensor.Empty("logspace", t.Sizes(), dtype.Complex128, device.Host)
 	if err != nil {
 		return made(t, out, err)
 	}

@@ -47,8 +47,8 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	const op = "cdist"
 	d := resultType(x1, x2)
 	switch {
-	case !x1.DType().IsFloatingPoint() || !x2.DType().IsFloatingPoint():
-		return nil, status.Runtimef("%s: only supports floating-point dtypes, got %v and %v", op, x1.DType(), x2.DType())
+	case !d.IsFloatingPoint() || d.IsReducedFloat() || !x1.DType().IsFloatingPoint() || !x2.DType().IsFloatingPoint():
+		return nil, status.Runtimef("%s: only supports float32 and float64, got %v and %v", op, x1.DType(), x2.DType())
 	case x1.Dim() < 2 || x2.Dim() < 2:
 		return nil, status.Runtimef("%s: needs at least 2D tensors, got shapes %v and %v", op, x1.Sizes(), x2.Sizes())
 	case x1.Sizes()[x1.Dim()-1] != x2.Sizes()[x2.Dim()-1]:
@@ -110,7 +110,7 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	if right := s.reshape(b, batch, columns, width); s.err == nil {
 		right = s.keep(Transpose(nil, right, 1, 2))
 		if s.err == nil {
-			s.err = multiply(s.op, whole, left, right, dtype.IntScalar(-2), dtype.IntScalar(0))
+			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}
 	}
 	return s.sum(s.mul(a, a), -1), s.sum(s.mul(b, b), -1)

@@ -8,7 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -20,9 +19,9 @@ const dotPiece = 1 << 16
 // dot sums the products of two vectors of one dtype into out, a zero-dim tensor.
 func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
 	d := a.DType()
-	fn := dotKernel.Row(d)
-	if fn == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, d)
+	fn, err := dotKernel.For(op, d)
+	if err != nil {
+		return err
 	}
 	td := d
 	switch {

@@ -181,40 +181,34 @@ func Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &scope{op: "einsum"}
+	defer s.close()
 	arranged := make([]*tensor.Tensor, len(operands))
-	defer func() {
-		for _, t := range arranged {
-			t.Release()
-		}
-	}()
 	for i, t := range operands {
-		if arranged[i], err = l.arrange(i, e.inputs[i], t); err != nil {
-			return nil, err
-		}
+		arranged[i] = s.keep(l.arrange(i, e.inputs[i], t))
+	}
+	if s.err != nil {
+		return nil, s.err
 	}
 	if err := l.checkSizes(arranged); err != nil {
 		return nil, err
 	}
-	result := arranged[0].Alias()
-	for i := range arranged {
+	var result *tensor.Tensor
+	for i, t := range arranged {
 		// Positions that no later operand has are summed on the way.
 		sum := make([]bool, l.total)
 		for p := l.kept; p < l.total; p++ {
 			sum[p] = l.lastUsed[p] == i || i == 0 && l.lastUsed[p] == 0
 		}
-		var next *tensor.Tensor
 		if i == 0 {
-			next, err = sumOut(result, sum, dtype.None)
+			result = s.keep(sumOut(t, sum, dtype.None))
 		} else {
-			next, err = contract(result, arranged[i], sum)
+			result = s.contract(result, t, sum)
 		}
-		result.Release()
-		if err != nil {
-			return nil, err
+		if s.err != nil {
+			return nil, s.err
 		}
-		result = next
 	}
-	defer result.Release()
 	return result.View("einsum", result.Sizes()[:l.kept], result.Strides()[:l.kept], result.Offset())
 }
 
@@ -250,29 +244,27 @@ func sumOut(t *tensor.Tensor, sum []bool, d dtype.DType) (*tensor.Tensor, error)
 }
 
 // contract multiplies a and b, broadcast, and sums over the positions in sum: as one batched matrix product whose batch are
-// the positions that both have and that stay.
-func contract(a, b *tensor.Tensor, sum []bool) (*tensor.Tensor, error) {
+// the positions that both have and that stay, or element by element where nothing is summed.
+func (s *scope) contract(a, b *tensor.Tensor, sum []bool) *tensor.Tensor {
+	if !slices.Contains(sum, true) {
+		return s.mul(a, b) // which promotes
+	}
 	n := len(sum)
 	// A summed position that only one of the two has is summed before the product.
 	aloneA, aloneB := make([]bool, n), make([]bool, n)
-	for p, s := range sum {
-		aloneA[p] = s && b.Sizes()[p] == 1
-		aloneB[p] = s && a.Sizes()[p] == 1
+	for p, summed := range sum {
+		aloneA[p] = summed && b.Sizes()[p] == 1
+		aloneB[p] = summed && a.Sizes()[p] == 1
 	}
-	a, err := sumOut(a, aloneA, a.DType())
-	if err != nil {
-		return nil, err
+	a, b = s.keep(sumOut(a, aloneA, a.DType())), s.keep(sumOut(b, aloneB, b.DType()))
+	if s.err != nil {
+		return nil
 	}
-	defer a.Release()
-	if b, err = sumOut(b, aloneB, b.DType()); err != nil {
-		return nil, err
-	}
-	defer b.Release()
 	var both, left, inner, right []int
-	for p, s := range sum {
+	for p, summed := range sum {
 		inA, inB := a.Sizes()[p] != 1, b.Sizes()[p] != 1
 		switch {
-		case s:
+		case summed:
 			inner = append(inner, p)
 		case inA && inB:
 			both = append(both, p)
@@ -290,21 +282,15 @@ func contract(a, b *tensor.Tensor, sum []bool) (*tensor.Tensor, error) {
 		return product
 	}
 	batch, rows, depth, cols := count(a, both), count(a, left), count(a, inner), count(b, right)
-	ma, err := gathered(a, slices.Concat(both, left, inner, right), batch, rows, depth)
-	if err != nil {
-		return nil, err
+	ma := s.reshape(s.permute(a, slices.Concat(both, left, inner, right)...), batch, rows, depth)
+	mb := s.reshape(s.permute(b, slices.Concat(both, inner, right, left)...), batch, depth, cols)
+	if s.err != nil {
+		return nil
 	}
-	defer ma.Release()
-	mb, err := gathered(b, slices.Concat(both, inner, right, left), batch, depth, cols)
-	if err != nil {
-		return nil, err
+	product := s.keep(matrixProduct("einsum", nil, nil, ma, mb, []int64{batch, rows, cols}, unscale, zero))
+	if s.err != nil {
+		return nil
 	}
-	defer mb.Release()
-	product, err := matrixProduct("einsum", nil, nil, ma, mb, []int64{batch, rows, cols}, unscale, zero)
-	if err != nil {
-		return nil, err
-	}
-	defer product.Release()
 	order := slices.Concat(both, left, inner, right)
 	sizes := make([]int64, n)
 	for i, p := range order {
@@ -321,15 +307,5 @@ func contract(a, b *tensor.Tensor, sum []bool) (*tensor.Tensor, error) {
 	for i, p := range order {
 		outSizes[p], outStrides[p] = sizes[i], strides[i]
 	}
-	return product.View("einsum", outSizes, outStrides, 0)
-}
-
-// gathered views t with its positions in order, joined into a batch of matrices.
-func gathered(t *tensor.Tensor, order []int, batch, rows, cols int64) (*tensor.Tensor, error) {
-	view, err := permuted("einsum", t, order...)
-	if err != nil {
-		return nil, err
-	}
-	defer view.Release()
-	return reshaped("einsum", view, batch, rows, cols)
+	return s.keep(product.View("einsum", outSizes, outStrides, 0))
 }

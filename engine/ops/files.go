@@ -130,7 +130,9 @@ func SafetensorsLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, string, e
 }
 
 func safetensorsLoad(op string, source *file.Source, names []string, mmap bool) ([]string, []*tensor.Tensor, string, error) {
-	f, err := safetensors.Open(op, source)
+	budget := source.Budget(op)
+	defer budget.Close()
+	f, err := safetensors.Open(op, source, budget)
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -150,7 +152,9 @@ func SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, error) {
 		return "", nil, nil, err
 	}
 	defer source.Close()
-	f, err := safetensors.Open("safetensors_open", source)
+	budget := source.Budget("safetensors_open")
+	defer budget.Close()
+	f, err := safetensors.Open("safetensors_open", source, budget)
 	if err != nil {
 		return "", nil, nil, err
 	}
@@ -197,6 +201,15 @@ func NpyLoadBytes(data *tensor.Tensor) (*tensor.Tensor, error) {
 	return npy.Load("npy_load_bytes", source, false)
 }
 
+// NpyLength is how many bytes a .npy file has, by its first ones.
+func NpyLength(head *tensor.Tensor) (int64, error) {
+	source, err := fileSource("npy_length", head)
+	if err != nil {
+		return 0, err
+	}
+	return npy.Length("npy_length", source)
+}
+
 // NpzSave writes named tensors as an .npz file.
 func NpzSave(path string, names []string, tensors []*tensor.Tensor) error {
 	plan, release, err := npy.Archive("npz_save", names, tensors)
@@ -234,4 +247,13 @@ func NpzLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
 		return nil, nil, err
 	}
 	return npy.LoadArchive("npz_load_bytes", source)
+}
+
+// FileWrite writes bytes to a file as the savers do.
+func FileWrite(path string, data *tensor.Tensor) error {
+	source, err := fileSource("file_write", data)
+	if err != nil {
+		return err
+	}
+	return file.Create("file_write", path, source.Size, true, source.Copy)
 }

@@ -125,24 +125,18 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	if exponent != nil && exponent.DType() != dtype.Int32 {
 		return nil, nil, status.Runtimef("frexp: expected exponent to have dtype int32, but got %v", exponent.DType())
 	}
-	m, err := pointwiseOutput("frexp", mantissa, d, self)
-	if err != nil {
+	if err := apart("frexp", mantissa, exponent, self.Sizes()); err != nil {
 		return nil, nil, err
 	}
 	e, err := pointwiseOutput("frexp", exponent, dtype.Int32, self)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := pointwiseOutput("frexp", mantissa, d, self)
 	if err == nil && !m.IsMeta() {
 		err = iter.Run("frexp", frexp, d.Compute(), 2, []*tensor.Tensor{m, e, self}, nil)
 	}
-	if err != nil {
-		if mantissa == nil {
-			m.Release()
-		}
-		if exponent == nil {
-			e.Release()
-		}
-		return nil, nil, err
-	}
-	return m, e, nil
+	return madeTwo(m, e, mantissa, exponent, err)
 }
 
 // NanToNum replaces NaN and infinities.

@@ -6,7 +6,6 @@ import (
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -69,47 +68,55 @@ func (m matrices) leading() (ld int64, transposed, ok bool) {
 	return 0, false, false
 }
 
-// multiply computes c = alpha*a*b + beta*c for matrices or batches of them, all of c's dtype. c is not read when beta is 0
-// and must not overlap a or b.
-func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
+// multiply computes c = alpha*a*b + beta*self for matrices or batches of them, all of c's dtype and without overlap of c and a or
+// b. self broadcasts to c, which it may be or share memory with; it is not read where it is nil or beta is 0. Nothing is
+// written before all that the product needs is there.
+func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	if s.err != nil || c.Numel() == 0 || c.IsMeta() {
+		return
+	}
+	switch {
+	case self == nil || beta.Equal(0):
+		self, beta = nil, zero
+	case self == c || iter.SameView(self, c):
+		self = nil
+	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
+		self = s.keep(castTo(s.op, self, self.DType()))
+	}
 	d := c.DType()
-	if d == dtype.Bool {
-		return status.NotImplementedf("%s: not implemented for dtype bool", op)
-	}
-	if c.Numel() == 0 {
-		return nil
-	}
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
 	if work <= smallProduct || !blas.Serves(d) || wideTiles && d.IsFloatingPoint() {
-		return multiplyBlocks(op, c, a, b, alpha, beta)
+		s.multiplyBlocks(c, self, a, b, alpha, beta)
+		return
 	}
 	ld, turned, ok := mc.leading()
 	if !ok {
 		// BLAS writes adjacent elements only.
-		whole, err := castTo(op, c, d)
-		if err != nil {
-			return err
+		if self == nil {
+			self = c
 		}
-		defer whole.Release()
-		if err := multiply(op, whole, a, b, alpha, beta); err != nil {
-			return err
+		whole := s.empty(c, d, c.Sizes()...)
+		if s.multiply(whole, self, a, b, alpha, beta); s.err == nil {
+			iter.Copy(c, whole)
 		}
-		iter.Copy(c, whole)
-		return nil
+		return
 	}
 	for _, x := range []struct {
 		m *matrices
 		t *tensor.Tensor
 	}{{&ma, a}, {&mb, b}} {
 		if _, _, ok := x.m.leading(); !ok {
-			whole, err := castTo(op, x.t, d)
-			if err != nil {
-				return err
+			if whole := s.keep(castTo(s.op, x.t, d)); s.err == nil {
+				*x.m = matricesOf(whole)
 			}
-			defer whole.Release()
-			*x.m = matricesOf(whole)
 		}
+	}
+	if s.err != nil {
+		return
+	}
+	if self != nil {
+		iter.Copy(c, self)
 	}
 	if turned {
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
@@ -134,7 +141,6 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 			blasProduct(d, p, ma, mb, mc)
 		}
 	})
-	return nil
 }
 
 // tileSize is the extent of a tile along n rows or columns: a multiple of the least extent, as BLAS's own blocks are.

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -50,16 +51,19 @@ func productKernelOf(d dtype.DType, work int64) productKernel {
 }
 
 // transposedMatrices views t with the last two dimensions exchanged.
-func transposedMatrices(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (s *scope) transposedMatrices(t *tensor.Tensor) *tensor.Tensor {
 	if t.Dim() == 3 {
-		return permuted(op, t, 0, 2, 1)
+		return s.permute(t, 0, 2, 1)
 	}
-	return permuted(op, t, 1, 0)
+	return s.permute(t, 1, 0)
 }
 
 // multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
 // 32 bits and rounded once.
-func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
+func (s *scope) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	if s.err != nil {
+		return
+	}
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
@@ -75,18 +79,19 @@ func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	}
 	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct) {
 		if turned {
-			var err error
-			if a, err = transposedMatrices(op, a); err != nil {
-				return err
-			}
-			defer a.Release()
+			a = s.transposedMatrices(a)
 		}
-		whole, err := castTo(op, a, fn.left)
-		if err != nil {
-			return err
+		if s.err != nil {
+			return
 		}
-		defer whole.Release()
+		whole := s.keep(castTo(s.op, a, fn.left))
+		if s.err != nil {
+			return
+		}
 		ma = matricesOf(whole)
+	}
+	if self != nil {
+		iter.Copy(c, self)
 	}
 	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
 		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
@@ -94,7 +99,6 @@ func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
 	shareBlocks(&g, run, fn.left.Size(), d.Size())
-	return nil
 }
 
 // shareBlocks cuts a product into blocks and shares them out. How it is cut does not show in the results.

@@ -43,7 +43,10 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if state.DType() != dtype.Uint8 {
 		return status.Typef("generator_set_state: expected a uint8 tensor, but got %v", state.DType())
 	}
-	bytes, err := dense("generator_set_state", state, dtype.Uint8)
+	if state.IsMeta() {
+		return status.Typef("generator_set_state: expected a tensor on the cpu, but got one on %v, which has no bytes", state.Device())
+	}
+	bytes, err := asContiguous("generator_set_state", state, dtype.Uint8)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,9 @@ func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, 
 	defer s.close()
 	var results []*tensor.Tensor
 	for i, dim := range dims {
+		if self.Dim() == 0 {
+			return nil, status.Indexf("%s: dimension specified as %d but self has no dimensions", op, dim)
+		}
 		at, err := shape.WrapDim(op, dim, self.Dim())
 		if err != nil {
 			return nil, err
@@ -75,10 +78,7 @@ func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, 
 			return nil, s.err
 		}
 	}
-	for i := range results {
-		results[i] = results[i].Alias()
-	}
-	return results, nil
+	return s.giveAll(results)
 }
 
 // weighted adds up positions of t along dim, or ranges as long as length, with weights.

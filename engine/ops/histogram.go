@@ -22,6 +22,7 @@ type histogramArgs struct {
 	in, weights, out, edges, bins uintptr
 	n, dims, place                int64
 	least, most                   int64
+	size, bad                     int64
 }
 
 // place says how the bin of a value is found.
@@ -77,7 +78,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	counts, err := tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device())
 	s.keep(counts, err)
-	args := histogramArgs{n: self.Numel()}
+	args := histogramArgs{n: self.Numel(), size: max(top+1, minlength)}
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
@@ -89,6 +90,9 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	args.in, args.out = uintptr(in.Data()), uintptr(counts.Data())
 	kernel.Call(bincountKernel.Row(d), unsafe.Pointer(&args))
+	if args.bad != 0 {
+		return nil, status.Runtimef("%s: the elements were written to while they were counted", op)
+	}
 	return s.result(nil, s.cast(counts, result))
 }
 
@@ -171,11 +175,15 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	if s.err != nil {
 		return nil, nil, s.err
 	}
-	if binEdges, err = s.result(outEdges, at[0]); err != nil {
+	if err := apart(s.op, outHist, outEdges, nil); err != nil {
 		return nil, nil, err
 	}
-	hist, err = s.result(outHist, made)
-	return hist, binEdges, err
+	toHist, toEdges := s.into(outHist, made), s.into(outEdges, at[0])
+	if hist, err = s.deliver(toHist); err != nil {
+		return nil, nil, err
+	}
+	binEdges, err = s.deliver(toEdges)
+	return madeTwo(hist, binEdges, outHist, outEdges, err)
 }
 
 // Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Gives the

@@ -445,7 +445,7 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	if err != nil || out.IsMeta() || out.Numel() == 0 {
 		return out, err
 	}
-	place := &at{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], index: index}
+	place := &at{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
 	return made(out, nil, place.read(op, out, self))
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -15,72 +14,21 @@ var (
 	unscale = dtype.IntScalar(1)
 )
 
-// productOutput gives the tensor that a product of a and b is written to: out, resized, or a fresh one. direct is false
-// where out overlaps an operand, so that the product must be made elsewhere first.
-func productOutput(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, operands ...*tensor.Tensor) (to *tensor.Tensor, direct bool, err error) {
-	dev := operands[0].Device()
-	for _, t := range operands {
-		if t.Device() != dev {
-			return nil, false, status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, dev, t.Device())
-		}
-	}
-	if out == nil {
-		to, err = tensor.Empty(op, sizes, d, dev)
-		return to, true, err
-	}
-	if err := sameDType(op, out, d); err != nil {
-		return nil, false, err
-	}
-	if err := iter.CheckOutput(op, out, d, dev); err != nil {
-		return nil, false, err
-	}
-	if !slices.Equal(out.Sizes(), sizes) {
-		if err := out.Resize(op, sizes); err != nil {
-			return nil, false, err
-		}
-	}
-	if err := iter.CheckOverlap(op, out); err != nil {
-		return nil, false, err
-	}
-	direct = true
-	for _, t := range operands {
-		direct = direct && (t.Storage() != out.Storage() || !iter.Overlaps(t, out))
-	}
-	return out, direct, nil
-}
-
 // matrixProduct computes beta*self + alpha*a@b into out, for matrices or batches of them; self may be nil. sizes are the
 // result's.
 func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (*tensor.Tensor, error) {
-	d := a.DType()
 	if err := checkProduct(op, self, a, b, sizes); err != nil {
 		return nil, err
 	}
-	to, direct, err := productOutput(op, out, sizes, d, a, b)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
-	at := to
-	if !direct {
-		if at, err = tensor.Empty(op, sizes, d, to.Device()); err != nil {
-			return nil, err
-		}
-		defer at.Release()
-	}
-	if self == nil || beta.Equal(0) {
-		beta = zero
-	} else if self != at && !iter.SameView(self, at) {
-		if err := copyInto(op, at, self); err != nil {
-			return nil, err
-		}
-	}
-	if err := multiply(op, at, a, b, alpha, beta); err != nil {
+	d := a.DType()
+	if err := sameDType(op, out, d); err != nil {
 		return nil, err
 	}
-	if at != to {
-		iter.Copy(to, at)
-	}
-	return to, nil
+	s := &scope{op: op}
+	defer s.close()
+	to := s.destination(out, sizes, d, d, anyStrides, a, b)
+	s.multiply(to.at, self, a, b, alpha, beta)
+	return s.deliver(to)
 }
 
 // checkProduct refuses operands of different dtypes, bool, and a self that does not broadcast to sizes.
@@ -94,29 +42,12 @@ func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64) error {
 			return status.Runtimef("%s: expected all operands to have the same dtype, but got %v and %v", op, d, t.DType())
 		}
 	}
-	if d == dtype.Bool {
-		return status.NotImplementedf("%s: not implemented for dtype bool; convert to an integer dtype first", op)
-	}
-	if self == nil {
-		return nil
+	if _, err := gemmKernel.For(op, d); err != nil || self == nil {
+		return err
 	}
 	if shaped, err := shape.Broadcast(op, self.Sizes(), sizes); err != nil || !slices.Equal(shaped, sizes) {
 		return status.Runtimef("%s: the size of self %v must be broadcastable to the product's %v", op, self.Sizes(), sizes)
 	}
-	return nil
-}
-
-// copyInto copies src, broadcast, to dst, which it may overlap.
-func copyInto(op string, dst, src *tensor.Tensor) error {
-	if src.Storage() == dst.Storage() && iter.Overlaps(src, dst) {
-		whole, err := castTo(op, src, src.DType())
-		if err != nil {
-			return err
-		}
-		defer whole.Release()
-		src = whole
-	}
-	iter.Copy(dst, src)
 	return nil
 }
 
@@ -210,21 +141,13 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	if batch1.DType().IsReducedFloat() && s[0] > 0 {
 		return addbmmEach(out, self, batch1, batch2, beta, alpha)
 	}
-	flipped, err := permuted("addbmm", batch1, 1, 0, 2)
-	if err != nil {
-		return nil, err
+	e := &scope{op: "addbmm"}
+	defer e.close()
+	a := e.reshape(e.permute(batch1, 1, 0, 2), rows, inner)
+	b := e.reshape(batch2, inner, cols)
+	if e.err != nil {
+		return nil, e.err
 	}
-	defer flipped.Release()
-	a, err := reshaped("addbmm", flipped, rows, inner)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Release()
-	b, err := reshaped("addbmm", batch2, inner, cols)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Release()
 	return inPlaceShape("addbmm", out, self, a, b, []int64{rows, cols}, beta, alpha)
 }
 
@@ -261,12 +184,18 @@ func reshaped(op string, t *tensor.Tensor, sizes ...int64) (*tensor.Tensor, erro
 }
 
 // column views a vector as a matrix of one column, row as one of one row.
-func column(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
-	return t.View(op, []int64{t.Numel(), 1}, []int64{t.Strides()[0], 1}, t.Offset())
+func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(t.View(s.op, []int64{t.Numel(), 1}, []int64{t.Strides()[0], 1}, t.Offset()))
 }
 
-func row(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
-	return t.View(op, []int64{1, t.Numel()}, []int64{max(t.Numel(), 1), t.Strides()[0]}, t.Offset())
+func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(t.View(s.op, []int64{1, t.Numel()}, []int64{max(t.Numel(), 1), t.Strides()[0]}, t.Offset()))
 }
 
 // Addmv is beta*self + alpha*(mat @ vec).
@@ -293,43 +222,21 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if self != nil && !(self.Numel() == 1 && self.Dim() < 2 || slices.Equal(self.Sizes(), []int64{n})) {
 		return nil, status.Runtimef("%s: size mismatch, got input %v, mat (%dx%d), vec (%d)", op, self.Sizes(), n, k, vec.Numel())
 	}
-	if err := checkProduct(op, nil, mat, vec, nil); err != nil {
+	if err := checkProduct(op, self, mat, vec, []int64{n}); err != nil {
 		return nil, err
 	}
-	if self != nil && self.DType() != mat.DType() {
-		return nil, status.Runtimef("%s: expected self and mat to have the same dtype, but got %v and %v", op, self.DType(), mat.DType())
-	}
-	to, direct, err := productOutput(op, out, []int64{n}, mat.DType(), mat, vec)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
-	if !direct {
-		made, err := matrixVector(op, nil, self, mat, vec, beta, alpha)
-		if err != nil {
-			return nil, err
-		}
-		defer made.Release()
-		iter.Copy(to, made)
-		return to, nil
-	}
-	b, err := column(op, vec)
-	if err != nil {
+	if err := sameDType(op, out, mat.DType()); err != nil {
 		return nil, err
 	}
-	defer b.Release()
-	c, err := column(op, to)
-	if err != nil {
-		return nil, err
+	s := &scope{op: op}
+	defer s.close()
+	to := s.destination(out, []int64{n}, mat.DType(), mat.DType(), anyStrides, mat, vec)
+	c, b := s.column(to.at), s.column(vec)
+	if self != nil && self.Dim() == 1 {
+		self = s.column(self)
 	}
-	defer c.Release()
-	if self == nil || beta.Equal(0) {
-		beta = zero
-	} else if self != to {
-		if err := copyInto(op, to, self); err != nil {
-			return nil, err
-		}
-	}
-	return to, multiply(op, c, mat, b, alpha, beta)
+	s.multiply(c, self, mat, b, alpha, beta)
+	return s.deliver(to)
 }
 
 // Dot is the sum of the products of two vectors' elements.
@@ -352,14 +259,19 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	if self.Numel() != other.Numel() {
 		return nil, status.Runtimef("%s: inconsistent tensor size, expected tensors to have the same number of elements, but got %d and %d", op, self.Numel(), other.Numel())
 	}
-	if self.DType() == dtype.Bool {
-		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	if _, err := dotKernel.For(op, self.DType()); err != nil {
+		return nil, err
 	}
-	to, _, err := productOutput(op, out, nil, self.DType(), self, other)
-	if err != nil || to.IsMeta() {
-		return to, err
+	if err := sameDType(op, out, self.DType()); err != nil {
+		return nil, err
 	}
-	return to, dot(op, to, self, other, conjugate)
+	s := &scope{op: op}
+	defer s.close()
+	to := s.destination(out, nil, self.DType(), self.DType(), anyStrides, self, other)
+	if s.err == nil && !to.at.IsMeta() {
+		s.err = dot(op, to.at, self, other, conjugate)
+	}
+	return s.deliver(to)
 }
 
 // Outer is the matrix of all products of two vectors' elements.
@@ -369,16 +281,12 @@ func Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	a, err := column("outer", self)
-	if err != nil {
-		return nil, err
+	s := &scope{op: "outer"}
+	defer s.close()
+	a, b := s.column(self), s.row(vec2)
+	if s.err != nil {
+		return nil, s.err
 	}
-	defer a.Release()
-	b, err := row("outer", vec2)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Release()
 	return Mul(out, a, b)
 }
 
@@ -404,59 +312,21 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 			}
 		}
 	}
-	to, _, err := productOutput("addr", nil, sizes, d, self, vec1, vec2)
-	if err != nil {
-		return nil, err
-	}
-	if to.IsMeta() {
-		return finishProduct("addr", out, to)
-	}
 	compute := d
 	if d == dtype.Bool {
 		compute, alpha, beta = dtype.Uint8, dtype.BoolScalar(alpha.Bool()), dtype.BoolScalar(beta.Bool())
 	}
-	parts := [3]*tensor.Tensor{}
-	for i, t := range []*tensor.Tensor{vec1, vec2} {
-		whole, err := castTo("addr", t, compute)
-		if err != nil {
-			return nil, err
-		}
-		defer whole.Release()
-		view := column
-		if i == 1 {
-			view = row
-		}
-		if parts[i], err = view("addr", whole); err != nil {
-			return nil, err
-		}
-		defer parts[i].Release()
-	}
-	if parts[2], err = tensor.Empty("addr", sizes, compute, to.Device()); err != nil {
+	if _, err := gemmKernel.For("addr", compute); err != nil {
 		return nil, err
 	}
-	defer parts[2].Release()
-	if !beta.Equal(0) {
-		iter.Copy(parts[2], self)
+	s := &scope{op: "addr"}
+	defer s.close()
+	if s.err = oneDevice("addr", vec1, vec2, self); s.err != nil {
+		return nil, s.err
 	}
-	if err := multiply("addr", parts[2], parts[0], parts[1], alpha, beta); err != nil {
-		return nil, err
-	}
-	iter.Copy(to, parts[2])
-	return finishProduct("addr", out, to)
-}
-
-// finishProduct hands made over to out where there is one.
-func finishProduct(op string, out, made *tensor.Tensor) (*tensor.Tensor, error) {
-	if out == nil {
-		return made, nil
-	}
-	defer made.Release()
-	to, _, err := productOutput(op, out, made.Sizes(), made.DType(), made)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
-	iter.Copy(to, made)
-	return to, nil
+	product := s.empty(vec1, compute, sizes...)
+	s.multiply(product, self, s.column(s.cast(vec1, compute)), s.row(s.cast(vec2, compute)), alpha, beta)
+	return s.result(out, s.cast(product, d))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.
@@ -472,19 +342,17 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	case self.Dim() == 2 && other.Dim() == 2:
 		return Mm(out, self, other)
 	}
+	s := &scope{op: "matmul"}
+	defer s.close()
 	a, b := self, other
-	var err error
 	if a.Dim() == 1 {
-		if a, err = row("matmul", a); err != nil {
-			return nil, err
-		}
-		defer a.Release()
+		a = s.row(a)
 	}
 	if b.Dim() == 1 {
-		if b, err = column("matmul", b); err != nil {
-			return nil, err
-		}
-		defer b.Release()
+		b = s.column(b)
+	}
+	if s.err != nil {
+		return nil, s.err
 	}
 	sa, sb := a.Sizes(), b.Sizes()
 	na, nb := len(sa), len(sb)
@@ -503,51 +371,37 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if other.Dim() > 1 {
 		sizes = append(sizes, n)
 	}
-	made, err := batchedProduct(a, b, batch, m, k, n)
-	if err != nil {
-		return nil, err
-	}
-	defer made.Release()
-	shaped, err := reshaped("matmul", made, sizes...)
-	if err != nil {
-		return nil, err
-	}
-	return finishProduct("matmul", out, shaped)
+	product := s.batchedProduct(a, b, batch, m, k, n)
+	return s.result(out, s.reshape(product, sizes...))
 }
 
 // batchedProduct is a contiguous tensor of the products, as one large product where b is a single matrix.
-func batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64) (*tensor.Tensor, error) {
-	count := shape.Product(batch)
+func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64) *tensor.Tensor {
+	count, err := shape.Numel(s.op, append(slices.Clone(batch), m))
+	if s.err = err; err != nil {
+		return nil
+	}
+	sizes := []int64{count, n}
 	if b.Dim() == 2 {
-		flat, err := reshaped("matmul", a, count*m, k)
-		if err != nil {
-			return nil, err
-		}
-		defer flat.Release()
-		return matrixProduct("matmul", nil, nil, flat, b, []int64{count * m, n}, unscale, zero)
+		a = s.reshape(a, count, k)
+	} else {
+		count = shape.Product(batch)
+		a, b, sizes = s.batched(a, batch, count), s.batched(b, batch, count), []int64{count, m, n}
 	}
-	wa, err := batched(a, batch, count)
-	if err != nil {
-		return nil, err
+	if s.err != nil {
+		return nil
 	}
-	defer wa.Release()
-	wb, err := batched(b, batch, count)
-	if err != nil {
-		return nil, err
-	}
-	defer wb.Release()
-	return matrixProduct("matmul", nil, nil, wa, wb, []int64{count, m, n}, unscale, zero)
+	return s.keep(matrixProduct(s.op, nil, nil, a, b, sizes, unscale, zero))
 }
 
 // batched broadcasts t's batch dimensions and joins them into one.
-func batched(t *tensor.Tensor, batch []int64, count int64) (*tensor.Tensor, error) {
-	matrix := t.Sizes()[t.Dim()-2:]
-	wide, err := expanded("matmul", t, append(slices.Clone(batch), matrix...))
-	if err != nil {
-		return nil, err
+func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Tensor {
+	if s.err != nil {
+		return nil
 	}
-	defer wide.Release()
-	return reshaped("matmul", wide, count, matrix[0], matrix[1])
+	matrix := t.Sizes()[t.Dim()-2:]
+	wide := s.keep(expanded(s.op, t, append(slices.Clone(batch), matrix...)))
+	return s.reshape(wide, count, matrix[0], matrix[1])
 }
 
 // expanded views t broadcast to sizes.

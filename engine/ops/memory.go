@@ -86,3 +86,12 @@ func SetMemoryLimit(nbytes int64) error {
 	storage.SetLimit(nbytes)
 	return nil
 }
+
+// FailAllocation makes an allocation to come fail.
+func FailAllocation(countdown int64) error {
+	if countdown < 0 {
+		return status.Valuef("fail_allocation: countdown must not be negative, got %d", countdown)
+	}
+	storage.FailAfter(countdown)
+	return nil
+}

@@ -98,7 +98,7 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 	if err != nil || lo.IsMeta() {
 		return lo, hi, err
 	}
-	return lo, hi, aminmaxOf.run(op, d.Compute(), [2]*tensor.Tensor{lo, hi}, self, mask)
+	return madeTwo(lo, hi, outMin, outMax, aminmaxOf.run(op, d.Compute(), [2]*tensor.Tensor{lo, hi}, self, mask))
 }
 
 // located reduces one dimension to values and the indices where they are.
@@ -117,27 +117,35 @@ func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, d
 	if err != nil || values.IsMeta() {
 		return values, indices, err
 	}
-	return values, indices, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{values, indices}, self, mask)
+	return madeTwo(values, indices, outValues, outIndices, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{values, indices}, self, mask))
+}
+
+// checkPair refuses outputs that cannot take a result of self's dtype and one of dtype d, each of the given sizes.
+func checkPair(op string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType) error {
+	if err := sameDType(op, outFirst, self.DType()); err != nil {
+		return err
+	}
+	if err := sameDType(op, outSecond, d); err != nil {
+		return err
+	}
+	return apart(op, outFirst, outSecond, sizes)
 }
 
 // pairOutput makes the outputs of an operator that gives one result of self's dtype and one of dtype d.
 func pairOutput(op string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType) (first, second *tensor.Tensor, err error) {
-	if err := sameDType(op, outFirst, self.DType()); err != nil {
+	if err := checkPair(op, outFirst, outSecond, self, sizes, d); err != nil {
 		return nil, nil, err
 	}
-	if err := sameDType(op, outSecond, d); err != nil {
+	if err := checkReduction(op, outSecond, sizes, d, self); err != nil {
 		return nil, nil, err
 	}
 	if first, err = reductionOutput(op, outFirst, sizes, self.DType(), self); err != nil {
 		return nil, nil, err
 	}
 	if second, err = reductionOutput(op, outSecond, sizes, d, self); err != nil {
-		if outFirst == nil {
-			first.Release()
-		}
-		return nil, nil, err
+		first, err = made(first, outFirst, err)
 	}
-	return first, second, nil
+	return first, second, err
 }
 
 // MaxDim gives the largest elements along dim and the index of the first of each.
@@ -170,24 +178,17 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	if err := sameDType(op, out, dtype.Int64); err != nil {
 		return nil, err
 	}
-	to, err := reductionOutput(op, out, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, self)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
+	s := &scope{op: op}
+	defer s.close()
 	from := self
-	if dim.IsNone() && !self.IsContiguous() {
-		// Indices count elements in row-major order.
-		if from, err = contiguous(op, self); err != nil {
-			return nil, err
-		}
-		defer from.Release()
+	if dim.IsNone() {
+		from = s.cast(self, self.DType()) // indices count elements in row-major order
 	}
-	return to, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to}, from, mask)
-}
-
-// contiguous is a row-major copy of t.
-func contiguous(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
-	return castTo(op, t, t.DType())
+	to := s.destination(out, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, dtype.Int64, anyStrides, self)
+	if s.err == nil && !self.IsMeta() {
+		s.err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.at}, from, mask)
+	}
+	return s.deliver(to)
 }
 
 // Argmax is the index of the first largest element along dim, or of all elements in row-major order.

@@ -8,8 +8,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// scope releases the temporaries of an operator that is composed of others. Its methods do nothing after the first error,
-// so that a composition reads like a formula.
+// scope owns the temporaries of an operator, and the result until it is handed over: what an operator makes is kept here the
+// moment it is made, and one deferred close releases it on every way out. Its methods do nothing after the first error, so
+// that a composition reads like a formula.
 type scope struct {
 	op   string
 	made []*tensor.Tensor
@@ -34,12 +35,53 @@ func (s *scope) keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	return t
 }
 
-// result takes t out of the temporaries and hands it over to out where there is one.
-func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+// give hands t over: its owner is the caller from here on.
+func (s *scope) give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return finishProduct(s.op, out, t.Alias())
+	if i := slices.Index(s.made, t); i >= 0 {
+		s.made = slices.Delete(s.made, i, i+1)
+		return t, nil
+	}
+	return t.Alias(), nil
+}
+
+// giveAll hands a list over.
+func (s *scope) giveAll(list []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	for i, t := range list {
+		list[i], _ = s.give(t)
+	}
+	return list, nil
+}
+
+// result hands t over, or writes it to out where there is one.
+func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.err != nil || out == nil {
+		return s.give(t)
+	}
+	if err := sameDType(s.op, out, t.DType()); err != nil {
+		return nil, err
+	}
+	if to := s.into(out, t); s.err == nil {
+		return s.deliver(to)
+	}
+	return nil, s.err
+}
+
+// into checks that t, a result of its own memory, can be written to out.
+func (s *scope) into(out, t *tensor.Tensor) destination {
+	if s.err != nil {
+		return destination{}
+	}
+	to := destination{out: out, at: t, sizes: t.Sizes(), d: t.DType()}
+	if out != nil {
+		s.direct(to, t.DType(), anyStrides, []*tensor.Tensor{t})
+	}
+	return to
 }
 
 func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
@@ -68,6 +110,29 @@ func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
 		return nil
 	}
 	return s.keep(Div(nil, a, b, ""))
+}
+
+// unary and binary are the results of operators of one and two operands.
+func (s *scope) unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(f(nil, a))
+}
+
+func (s *scope) binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(f(nil, a, b))
+}
+
+// where is a where condition holds and b elsewhere.
+func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(Where(nil, condition, a, b))
 }
 
 // number is a scalar operand.
@@ -132,6 +197,14 @@ func (s *scope) copy(dst, src *tensor.Tensor) {
 	if s.err == nil && !dst.IsMeta() {
 		iter.Copy(dst, src)
 	}
+}
+
+// permute views t with its dimensions in the given order.
+func (s *scope) permute(t *tensor.Tensor, order ...int) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(permuted(s.op, t, order...))
 }
 
 // reshape is t with other sizes, a view where that is possible.

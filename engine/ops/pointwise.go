@@ -123,13 +123,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if p.swapped {
 		operands[1], operands[2] = operands[2], operands[1]
 	}
-	if err := iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled); err != nil {
-		if out == nil {
-			to.Release()
-		}
-		return nil, err
-	}
-	return to, nil
+	return made(to, out, iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled))
 }
 
 // pointwiseOutput is where an operator that returns dtype d of its inputs' broadcast shape writes.
@@ -164,13 +158,7 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, v dtype.Scala
 	if err != nil || to.IsMeta() {
 		return to, err
 	}
-	number, err := tensor.Number(v)
-	if err != nil {
-		return nil, err
-	}
-	defer number.Recycle()
-	iter.Copy(to, number)
-	return to, nil
+	return made(to, out, fillWith(to, v))
 }
 
 // typeOrdered is the TypeError of operators that need an order.

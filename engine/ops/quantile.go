@@ -101,27 +101,23 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	// a row with NaN that all count every rank is the last.
 	nans := s.keep(Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
 	top := s.sub(s.number(dtype.IntScalar(n-1)), nans)
-	if s.err == nil {
-		top = s.keep(ClampMin(nil, top, s.number(dtype.IntScalar(0))))
-	}
+	top = s.binary(ClampMin, top, s.number(dtype.IntScalar(0)))
 	if !skipNaN && s.err == nil {
 		top = s.number(dtype.IntScalar(n - 1))
 	}
 	fractions = s.cast(fractions, d)
 	ranks := s.mul(fractions, top)
 	if !skipNaN && s.err == nil {
-		any := s.keep(Ne(nil, nans, s.number(dtype.IntScalar(0))))
-		if s.err == nil {
-			ranks = s.keep(Where(nil, any, s.number(dtype.FloatScalar(float64(n-1))), ranks))
-		}
+		any := s.binary(Ne, nans, s.number(dtype.IntScalar(0)))
+		ranks = s.where(any, s.number(dtype.FloatScalar(float64(n-1))), ranks)
 	}
 	switch {
 	case s.err != nil:
 		return nil
 	case interpolation == "lower":
-		ranks = s.keep(Floor(nil, ranks))
+		ranks = s.unary(Floor, ranks)
 	case interpolation == "higher":
-		ranks = s.keep(Ceil(nil, ranks))
+		ranks = s.unary(Ceil, ranks)
 	case interpolation == "nearest":
 		ranks = s.keep(Round(nil, ranks, 0))
 	}
@@ -143,17 +139,14 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
 	}
-	below := s.keep(Floor(nil, ranks))
-	if s.err != nil {
-		return nil
-	}
+	below := s.unary(Floor, ranks)
 	weight := s.float(0.5)
 	if interpolation == "linear" {
 		if weight = s.sub(ranks, below); s.err == nil {
 			weight = s.keep(expand(s.op, s.cast(weight, d), sizes))
 		}
 	}
-	above := s.keep(Ceil(nil, ranks))
+	above := s.unary(Ceil, ranks)
 	low, high := at(below), at(above)
 	if s.err != nil {
 		return nil

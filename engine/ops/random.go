@@ -32,7 +32,7 @@ func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) 
 	case iter.SelfOverlaps(t):
 		return iter.CheckOverlap(op, t)
 	case t.IsMeta() || t.Numel() == 0:
-		return nil
+		return draw(random.Span{DType: t.DType()}, true) // which checks the arguments
 	case t.IsContiguous():
 		return draw(span(t), true)
 	case shape.IsDense(t.Sizes(), t.Strides()):
@@ -54,11 +54,11 @@ func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) 
 func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, draw func(random.Span, bool) error) (*tensor.Tensor, error) {
 	t := out
 	if out != nil {
-		if d != dtype.None && d != out.DType() {
-			return nil, status.Runtimef("%s: dtype %v does not match the dtype of out, %v", op, d, out.DType())
-		}
-		if err := out.Resize(op, size); err != nil {
+		if err := draw(random.Span{DType: out.DType()}, true); err != nil {
 			return nil, err
+		}
+		if out, err := factory(op, out, size, d, otherwise, layout, dev); err != nil {
+			return out, err
 		}
 	} else {
 		d, dev, err := options(op, d, otherwise, layout, dev)
@@ -69,13 +69,7 @@ func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType
 			return nil, err
 		}
 	}
-	if err := drawInto(op, t, draw); err != nil {
-		if out == nil {
-			t.Release()
-		}
-		return nil, err
-	}
-	return t, nil
+	return made(t, out, drawInto(op, t, draw))
 }
 
 // drawnLike is drawn in the shape, dtype, device and memory format of another tensor.
@@ -97,11 +91,7 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 	if err != nil {
 		return nil, err
 	}
-	if err := drawInto(op, t, draw); err != nil {
-		t.Release()
-		return nil, err
-	}
-	return t, nil
+	return made(t, nil, drawInto(op, t, draw))
 }
 
 func uniform01(g *random.Generator) func(random.Span, bool) error {
@@ -191,76 +181,70 @@ func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.
 		return nil, status.Runtimef("normal: expected the standard deviation to be real, but it is %v", std.DType())
 	}
 	if d.Category() < dtype.Floating {
-		return nil, status.Runtimef("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
+		return nil, status.NotImplementedf("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
 	}
-	if low, err := leastValue(std); err != nil {
-		return nil, err
-	} else if low < 0 {
-		return nil, status.Runtimef("normal: expected all elements of std >= 0.0, but got %v", low)
-	}
-	t, err := drawn("normal", out, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), normals(g, 0, 1))
-	if err != nil {
+	if err := oneDevice("normal", mean, std); err != nil {
 		return nil, err
 	}
-	scaled, err := Mul(t, t, std)
-	if err == nil {
-		_, err = Add(scaled, scaled, mean, dtype.IntScalar(1))
-	}
-	if err != nil && out == nil {
-		t.Release()
-	}
-	return t, err
-}
-
-// leastValue is the smallest element of a real tensor, 0 for none and on the meta device.
-func leastValue(t *tensor.Tensor) (float64, error) {
-	flat, err := dense("normal", t, dtype.Float64)
-	if err != nil {
-		return 0, err
-	}
-	defer flat.Release()
-	if flat.IsMeta() {
-		return 0, nil
-	}
-	low := 0.0
-	for i, v := range unsafe.Slice((*float64)(flat.Data()), flat.Numel()) {
-		if i == 0 || v < low {
-			low = v
+	s := &scope{op: "normal"}
+	defer s.close()
+	if !std.IsMeta() && std.Numel() > 0 {
+		least := s.keep(Min(nil, std))
+		if s.err != nil {
+			return nil, s.err
+		}
+		if low := least.Item(); low.Float() < 0 {
+			return nil, status.Runtimef("normal: expected all elements of std >= 0.0, but got %v", low)
 		}
 	}
-	return low, nil
+	t := s.keep(drawn("normal", nil, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), normals(g, 0, 1)))
+	if s.err == nil {
+		_, s.err = Mul(t, t, std)
+	}
+	if s.err == nil {
+		_, s.err = Add(t, t, mean, unscale)
+	}
+	return s.result(out, t)
 }
 
-// dense is a contiguous copy of t in dtype d, or t itself when it is that already; the caller releases it.
-func dense(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.IsContiguous() && t.DType() == d {
-		return t.Alias(), nil
+// checkEach refuses probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
+func checkEach(op string, t, each *tensor.Tensor) error {
+	if t.Device() != each.Device() {
+		return status.NotImplementedf("%s: expected all tensors to be on the same device, but found %v and %v", op, t.Device(), each.Device())
 	}
-	c, err := tensor.Empty(op, t.Sizes(), d, t.Device())
-	if err == nil && !c.IsMeta() {
-		iter.Copy(c, t)
-	}
-	return c, err
+	return nil
 }
 
 // Bernoulli draws 0 or 1 with the probabilities in self.
 func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if !self.DType().IsFloatingPoint() {
-		return nil, status.Runtimef("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
+		return nil, status.NotImplementedf("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
 	}
-	p, err := dense("bernoulli", self, self.DType())
-	if err != nil {
-		return nil, err
+	s := &scope{op: "bernoulli"}
+	defer s.close()
+	p := s.cast(self, self.DType())
+	if s.err != nil {
+		return nil, s.err
 	}
-	defer p.Release()
-	if out == nil {
-		if out, err = tensor.EmptyStrided("bernoulli", self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), self.DType(), self.Device()); err != nil {
+	draw := func(t random.Span, _ bool) error {
+		if p.IsMeta() {
+			return nil
+		}
+		return orDefault(g).BernoulliEach(t, span(p))
+	}
+	if out != nil {
+		if err := checkEach("bernoulli", out, self); err != nil {
 			return nil, err
 		}
-	} else if err := out.Resize("bernoulli", self.Sizes()); err != nil {
-		return nil, err
+		if out.Storage() == self.Storage() {
+			p = s.keep(castTo("bernoulli", self, self.DType()))
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+		return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), draw)
 	}
-	return out, drawInto("bernoulli", out, func(s random.Span, _ bool) error { return orDefault(g).BernoulliEach(s, span(p)) })
+	return drawnLike("bernoulli", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, draw)
 }
 
 // BernoulliP draws 0 or 1 in the shape of self.
@@ -283,24 +267,41 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	if !replacement && samples > categories {
 		return nil, status.Runtimef("multinomial: cannot sample %d > %d categories without replacement", samples, categories)
 	}
-	weights, err := dense("multinomial", self, self.DType())
-	if err != nil {
-		return nil, err
+	s := &scope{op: "multinomial"}
+	defer s.close()
+	weights := s.cast(self, self.DType())
+	if out != nil && s.err == nil {
+		if s.err = checkEach("multinomial", out, self); s.err == nil && out.Storage() == self.Storage() {
+			weights = s.keep(castTo("multinomial", self, self.DType()))
+		}
 	}
-	defer weights.Release()
+	if s.err == nil {
+		s.err = sameDType("multinomial", out, dtype.Int64)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
 	size := append([]int64{}, self.Sizes()...)
 	size[len(size)-1] = samples
 	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), func(s random.Span, _ bool) error {
+		if weights.IsMeta() || s.Len == 0 {
+			return nil
+		}
 		return orDefault(g).Multinomial(unsafe.Slice((*int64)(s.Data), s.Len), span(weights), int(categories), int(samples), replacement)
 	})
 }
 
 // Poisson draws counts with the rates in self.
 func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	rates, err := dense("poisson", self, self.DType())
+	rates, err := asContiguous("poisson", self, self.DType())
 	if err != nil {
 		return nil, err
 	}
 	defer rates.Release()
-	return drawnLike("poisson", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error { return orDefault(g).Poisson(s, span(rates)) })
+	return drawnLike("poisson", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error {
+		if rates.IsMeta() {
+			return orDefault(g).Poisson(s, s)
+		}
+		return orDefault(g).Poisson(s, span(rates))
+	})
 }

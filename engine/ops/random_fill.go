@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -42,19 +41,30 @@ func FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) error {
 
 // FillBernoulliEach is FillBernoulli with a probability for each element.
 func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
+	const op = "bernoulli_"
 	d := p.DType()
 	if !d.IsFloatingPoint() {
-		return status.Runtimef("bernoulli_: expected probabilities of a floating-point dtype, but got %v", d)
+		return status.NotImplementedf("%s: expected probabilities of a floating-point dtype, but got %v", op, d)
 	}
-	each, err := tensor.Empty("bernoulli_", self.Sizes(), d, p.Device())
-	if err != nil {
+	if err := checkEach(op, self, p); err != nil {
 		return err
 	}
-	defer each.Release()
-	if _, err := Add(each, p, each, dtype.IntScalar(0)); err != nil {
-		return err
+	s := &scope{op: op}
+	defer s.close()
+	each := s.keep(expand(op, p, self.Sizes()))
+	if s.err != nil {
+		return s.err
 	}
-	return drawInto("bernoulli_", self, func(s random.Span, _ bool) error { return orDefault(g).BernoulliEach(s, span(each)) })
+	each = s.keep(castTo(op, each, d))
+	if s.err != nil {
+		return s.err
+	}
+	return drawInto(op, self, func(t random.Span, _ bool) error {
+		if each.IsMeta() {
+			return nil
+		}
+		return orDefault(g).BernoulliEach(t, span(each))
+	})
 }
 
 // FillExponential fills self from the exponential distribution.

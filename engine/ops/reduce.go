@@ -84,9 +84,9 @@ func (l *dimList) numel() int64 {
 // run reduces in over the dimensions in mask, computing in dtype compute, and writes outs, whose sizes are in's without
 // the reduced dimensions or with 1 in their place. A nil output is not written. params go to the kernel.
 func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
-	row := r.kernel.Row(compute)
-	if row == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
+	row, err := r.kernel.For(op, compute)
+	if err != nil {
+		return err
 	}
 	var buffer [2][6]dim // more dimensions go to the heap
 	kept, reduced := dimList{buffer[0][:0]}, dimList{buffer[1][:0]}
@@ -114,6 +114,9 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 	outputs, count := kept.numel(), reduced.numel()
 	if outputs == 0 {
 		return nil
+	}
+	if count == 0 {
+		reduced.dims = []dim{{}} // nobody walks the other sizes, however large they are
 	}
 	l := reductions.Get().(*kernel.Reduction)
 	defer reductions.Put(l)
@@ -234,23 +237,37 @@ func reducedSizes(sizes []int64, mask []bool, keepdim bool) []int64 {
 	return out
 }
 
+// checkReduction refuses an out that cannot take a result of dtype d and of the given sizes, and one that shares elements with
+// the input or might once it is resized.
+func checkReduction(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, in *tensor.Tensor) error {
+	if out == nil {
+		return nil
+	}
+	if err := iter.CheckOutput(op, out, d, in.Device()); err != nil {
+		return err
+	}
+	fits := slices.Equal(out.Sizes(), sizes)
+	if out.Storage() == in.Storage() && (!fits || iter.Overlaps(out, in)) {
+		return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
+	}
+	if fits {
+		return iter.CheckOverlap(op, out)
+	}
+	return nil
+}
+
 // reductionOutput is out, resized, or a fresh contiguous tensor.
 func reductionOutput(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, in *tensor.Tensor) (*tensor.Tensor, error) {
 	if out == nil {
 		return tensor.Empty(op, sizes, d, in.Device())
 	}
-	if err := iter.CheckOutput(op, out, d, in.Device()); err != nil {
+	if err := checkReduction(op, out, sizes, d, in); err != nil {
 		return nil, err
 	}
-	if !slices.Equal(out.Sizes(), sizes) {
-		if err := out.Resize(op, sizes); err != nil {
-			return nil, err
-		}
+	if slices.Equal(out.Sizes(), sizes) {
+		return out, nil
 	}
-	if out.Storage() == in.Storage() && iter.Overlaps(out, in) {
-		return nil, status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
-	}
-	return out, iter.CheckOverlap(op, out)
+	return out, out.Resize(op, sizes)
 }
 
 // sameDType refuses an out tensor of another dtype than the result's.
@@ -280,15 +297,27 @@ func oneDim(op string, t *tensor.Tensor, dim Int) ([]bool, error) {
 
 // reduce makes the output of dtype result and fills it in: the whole of an operator with one result.
 func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
-	to, err := reductionOutput(op, out, reducedSizes(in.Sizes(), mask, keepdim), result, in)
+	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
+		return nil, err
+	}
+	sizes := reducedSizes(in.Sizes(), mask, keepdim)
+	if out != nil && out.Storage() == in.Storage() {
+		return r.reduceInto(op, out, in, mask, sizes, compute, result, params)
+	}
+	to, err := reductionOutput(op, out, sizes, result, in)
 	if err != nil || to.IsMeta() {
 		return to, err
 	}
-	if err := r.run(op, compute.Compute(), [2]*tensor.Tensor{to}, in, mask, params...); err != nil {
-		if out == nil {
-			to.Release()
-		}
-		return nil, err
+	return made(to, out, r.run(op, compute.Compute(), [2]*tensor.Tensor{to}, in, mask, params...))
+}
+
+// reduceInto is reduce into an output that shares the input's storage.
+func (r reducer) reduceInto(op string, out, in *tensor.Tensor, mask []bool, sizes []int64, compute, result dtype.DType, params []float64) (*tensor.Tensor, error) {
+	s := &scope{op: op}
+	defer s.close()
+	to := s.destination(out, sizes, result, result, anyStrides, in)
+	if s.err == nil && !in.IsMeta() {
+		s.err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.at}, in, mask, params...)
 	}
-	return to, nil
+	return s.deliver(to)
 }

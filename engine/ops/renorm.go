@@ -39,16 +39,7 @@ func Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.S
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
 	norms := s.keep(vectorNorm(op, nil, self, p.Float(), others, true, d.Compute()))
 	factors := s.div(s.number(maxnorm), s.add(norms, s.float(1e-7)))
-	if s.err != nil {
-		return nil, s.err
-	}
-	over := s.keep(Gt(nil, norms, s.number(maxnorm)))
-	if s.err != nil {
-		return nil, s.err
-	}
-	factors = s.keep(Where(nil, over, factors, s.float(1)))
-	if s.err != nil {
-		return nil, s.err
-	}
+	over := s.binary(Gt, norms, s.number(maxnorm))
+	factors = s.where(over, factors, s.float(1))
 	return s.result(out, s.cast(s.mul(self, factors), d))
 }

@@ -36,12 +36,9 @@ func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 // runScan runs a kernel along dim over contiguous tensors of the shape of in: in and values of the same dtype, indices,
 // where given, of int64.
 func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, dim int) error {
-	fn := k.Row(in.DType())
-	if fn == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, in.DType())
-	}
-	if in.Numel() == 0 {
-		return nil
+	fn, err := k.For(op, in.DType())
+	if err != nil || in.Numel() == 0 {
+		return err
 	}
 	outer, n, inner := lanes(in.Sizes(), dim)
 	size := in.DType().Size()
@@ -76,61 +73,26 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err != nil {
 		return nil, err
 	}
-	to, direct, err := scanOutput(op, out, self.Sizes(), d, self)
-	if err != nil || to.IsMeta() {
-		return to, err
+	if err := sameDType(op, out, d); err != nil {
+		return nil, err
 	}
-	compute := d
-	if !k.Has(d) {
-		compute = d.Compute()
+	compute := k.Compute(d)
+	if _, err := k.For(op, compute); err != nil {
+		return nil, err
 	}
+	s := &scope{op: op}
+	defer s.close()
 	from := self
 	if self.DType() != compute && d != compute {
 		// Elements are first rounded to the result's dtype, then accumulated in 32 bits.
-		if from, err = castTo(op, self, d); err != nil {
-			return nil, err
-		}
-		defer from.Release()
+		from = s.cast(self, d)
 	}
-	in, err := asContiguous(op, from, compute)
-	if err != nil {
-		return nil, err
+	in := s.cast(from, compute)
+	to := s.destination(out, self.Sizes(), d, compute, rowMajorInPlace, self)
+	if s.err == nil && !self.IsMeta() {
+		s.err = runScan(op, k, in, to.at, nil, at)
 	}
-	defer in.Release()
-	if direct && compute == d && to.IsContiguous() {
-		return to, runScan(op, k, in, to, nil, at)
-	}
-	values, err := tensor.Empty(op, self.Sizes(), compute, self.Device())
-	if err != nil {
-		return nil, err
-	}
-	defer values.Release()
-	if err := runScan(op, k, in, values, nil, at); err != nil {
-		return nil, err
-	}
-	iter.Copy(to, values)
-	return to, nil
-}
-
-// scanOutput is out, resized, or a fresh contiguous tensor. direct is false where out shares memory with self otherwise
-// than element for element.
-func scanOutput(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, self *tensor.Tensor) (to *tensor.Tensor, direct bool, err error) {
-	if out == nil {
-		to, err = tensor.Empty(op, sizes, d, self.Device())
-		return to, true, err
-	}
-	if err := sameDType(op, out, d); err != nil {
-		return nil, false, err
-	}
-	if err := iter.CheckOutput(op, out, d, self.Device()); err != nil {
-		return nil, false, err
-	}
-	if !slices.Equal(out.Sizes(), sizes) {
-		if err := out.Resize(op, sizes); err != nil {
-			return nil, false, err
-		}
-	}
-	return out, out.Storage() != self.Storage() || iter.SameView(out, self), iter.CheckOverlap(op, out)
+	return s.deliver(to)
 }
 
 // Cumsum is the running sum along dim.
@@ -151,23 +113,17 @@ func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int6
 	if d != dtype.Bool {
 		return scan(op, k, out, self, dim, d)
 	}
-	wide, err := scan(op, k, nil, self, dim, dtype.Int64)
-	if err != nil {
-		return nil, err
-	}
-	defer wide.Release()
-	to, _, err := scanOutput(op, out, self.Sizes(), d, self)
-	if err == nil && !to.IsMeta() {
-		iter.Copy(to, wide)
-	}
-	return to, err
+	s := &scope{op: op}
+	defer s.close()
+	wide := s.keep(scan(op, k, nil, self, dim, dtype.Int64))
+	return s.result(out, s.cast(wide, d))
 }
 
 // Logcumsumexp is the logarithm of the running sum of exponentials along dim.
 func Logcumsumexp(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
-		d = dtype.Default()
+		return nil, status.NotImplementedf("logcumsumexp: not implemented for dtype %v; give a floating or complex dtype", d)
 	}
 	return scan("logcumsumexp", logcumsumexpKernel, out, self, dim, d)
 }
@@ -190,39 +146,23 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	if err != nil {
 		return nil, nil, err
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, self.Sizes(), dtype.Int64)
-	if err != nil || values.IsMeta() {
-		return values, indices, err
-	}
-	compute := self.DType().Compute()
-	in, err := asContiguous(op, self, compute)
-	if err != nil {
+	d, compute := self.DType(), self.DType().Compute()
+	if err := checkPair(op, outValues, outIndices, self, self.Sizes(), dtype.Int64); err != nil {
 		return nil, nil, err
 	}
-	defer in.Release()
-	v, i := values, indices
-	if compute != self.DType() || !values.IsContiguous() {
-		if v, err = tensor.Empty(op, self.Sizes(), compute, self.Device()); err != nil {
-			return nil, nil, err
-		}
-		defer v.Release()
+	s := &scope{op: op}
+	defer s.close()
+	in := s.cast(self, compute)
+	v := s.destination(outValues, self.Sizes(), d, compute, rowMajorInPlace, self)
+	i := s.destination(outIndices, self.Sizes(), dtype.Int64, dtype.Int64, rowMajorOnly, self)
+	if s.err == nil && !self.IsMeta() {
+		s.err = runScan(op, k, in, v.at, i.at, at)
 	}
-	if !indices.IsContiguous() {
-		if i, err = tensor.Empty(op, self.Sizes(), dtype.Int64, self.Device()); err != nil {
-			return nil, nil, err
-		}
-		defer i.Release()
-	}
-	if err := runScan(op, k, in, v, i, at); err != nil {
+	if values, err = s.deliver(v); err != nil {
 		return nil, nil, err
 	}
-	if v != values {
-		iter.Copy(values, v)
-	}
-	if i != indices {
-		iter.Copy(indices, i)
-	}
-	return values, indices, nil
+	indices, err = s.deliver(i)
+	return madeTwo(values, indices, outValues, outIndices, err)
 }
 
 // Softmax is e^x divided by its sum along dim.
@@ -262,9 +202,10 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	if err != nil {
 		return nil, err
 	}
-	to, err := reductionOutput(op, out, reducedSizes(self.Sizes(), mask, keepdim), d, self)
-	if err != nil || to.IsMeta() {
-		return to, err
+	compute := logsumexpKernel.Compute(d)
+	fn, err := logsumexpKernel.For(op, compute)
+	if err != nil {
+		return nil, err
 	}
 	kept, sizes := freeDims(self, mask)
 	order := slices.Clone(kept)
@@ -275,30 +216,20 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 			n *= self.Sizes()[i]
 		}
 	}
-	view, err := permuted(op, self, order...)
-	if err != nil {
-		return nil, err
+	s := &scope{op: op}
+	defer s.close()
+	in := s.cast(s.permute(self, order...), compute)
+	to := s.destination(out, reducedSizes(self.Sizes(), mask, keepdim), d, compute, rowMajorOnly, self)
+	if s.err != nil || self.IsMeta() {
+		return s.deliver(to)
 	}
-	defer view.Release()
-	in, err := asContiguous(op, view, d.Compute())
-	if err != nil {
-		return nil, err
-	}
-	defer in.Release()
-	rows := shape.Product(sizes)
-	values, err := tensor.Empty(op, to.Sizes(), d.Compute(), self.Device())
-	if err != nil {
-		return nil, err
-	}
-	defer values.Release()
-	fn, size := logsumexpKernel.Row(d.Compute()), d.Compute().Size()
-	parallel.For(rows, max(iter.Grain/max(n, 1), 1), func(begin, end int64) {
-		s := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Outer: end - begin, N: n, Inner: 1, Width: 1}
-		s.Out[0] = uintptr(values.Data()) + uintptr(begin*size)
-		kernel.Call(fn, unsafe.Pointer(&s))
+	size := compute.Size()
+	parallel.For(shape.Product(sizes), max(iter.Grain/max(n, 1), 1), func(begin, end int64) {
+		l := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Outer: end - begin, N: n, Inner: 1, Width: 1}
+		l.Out[0] = uintptr(to.at.Data()) + uintptr(begin*size)
+		kernel.Call(fn, unsafe.Pointer(&l))
 	})
-	iter.Copy(to, values)
-	return to, nil
+	return s.deliver(to)
 }
 
 // logsumexpComplex takes out the largest real part before exponentiating.

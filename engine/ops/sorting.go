@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -41,12 +40,9 @@ func lastOrder(ndim, dim int) []int {
 // lines runs a sorting kernel on every line of self along dim, giving keep elements of each. values and indices have
 // self's shape with keep in place of dim's size.
 func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep int64, params [2]int64) error {
-	fn := k.Row(self.DType())
-	if fn == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, self.DType())
-	}
-	if self.Numel() == 0 || keep == 0 {
-		return nil
+	fn, err := k.For(op, self.DType())
+	if err != nil || self.Numel() == 0 || keep == 0 {
+		return err
 	}
 	n := int64(1)
 	if self.Dim() > 0 {
@@ -56,51 +52,39 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 		return status.Runtimef("%s: a dimension of size %d is longer than the 4294967295 elements that can be sorted", op, n)
 	}
 	order := lastOrder(self.Dim(), dim)
-	view, err := permuted(op, self, order...)
-	if err != nil {
-		return err
-	}
-	defer view.Release()
-	in, err := asContiguous(op, view, self.DType())
-	if err != nil {
-		return err
-	}
-	defer in.Release()
-	var targets, made [2]*tensor.Tensor
+	s := &scope{op: op}
+	defer s.close()
+	in := s.cast(s.permute(self, order...), self.DType())
+	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{values, indices} {
-		if targets[i], err = permuted(op, t, order...); err != nil {
-			return err
-		}
-		defer targets[i].Release()
-		made[i] = targets[i]
-		if !made[i].IsContiguous() {
-			if made[i], err = tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()); err != nil {
-				return err
-			}
-			defer made[i].Release()
+		targets[i] = s.permute(t, order...)
+		if sorted[i] = targets[i]; s.err == nil && !targets[i].IsContiguous() {
+			sorted[i] = s.empty(t, t.DType(), targets[i].Sizes()...)
 		}
 	}
 	rows := self.Numel() / n
-	size := self.DType().Size()
-	errs := make([]error, 1)
-	parallel.For(rows, max(iter.Grain/(8*n), 1), func(begin, end int64) {
-		scratch, err := tensor.Empty(op, []int64{n * kernel.SortEntry}, dtype.Uint8, device.Host)
-		if err != nil {
-			errs[0] = err
-			return
+	// Every thread takes its scratch from here; nothing is written before there is enough for all.
+	scratches := make(chan uintptr, min(int64(parallel.Threads()), rows))
+	for range cap(scratches) {
+		if t := s.empty(in, dtype.Uint8, n*kernel.SortEntry); s.err == nil {
+			scratches <- uintptr(t.Data())
 		}
-		defer scratch.Release()
-		s := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Scratch: uintptr(scratch.Data()), Outer: end - begin, N: n, Inner: 1, Width: 1, Params: params}
-		s.Out[0] = uintptr(made[0].Data()) + uintptr(begin*keep*size)
-		s.Out[1] = uintptr(made[1].Data()) + uintptr(begin*keep*8)
-		kernel.Call(fn, unsafe.Pointer(&s))
-	})
-	if errs[0] != nil {
-		return errs[0]
 	}
-	for i := range made {
-		if made[i] != targets[i] {
-			iter.Copy(targets[i], made[i])
+	if s.err != nil {
+		return s.err
+	}
+	size := self.DType().Size()
+	parallel.For(rows, max(iter.Grain/(8*n), 1), func(begin, end int64) {
+		scratch := <-scratches
+		defer func() { scratches <- scratch }()
+		l := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: params}
+		l.Out[0] = uintptr(sorted[0].Data()) + uintptr(begin*keep*size)
+		l.Out[1] = uintptr(sorted[1].Data()) + uintptr(begin*keep*8)
+		kernel.Call(fn, unsafe.Pointer(&l))
+	})
+	for i, t := range targets {
+		if t != sorted[i] {
+			iter.Copy(t, sorted[i])
 		}
 	}
 	return nil
@@ -123,27 +107,30 @@ func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool
 // SortStable is Sort; all sorts here are stable.
 func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (values, indices *tensor.Tensor, err error) {
 	const op = "sort"
-	if err := wantOrder(op, self); err != nil {
+	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := sameDType(op, outValues, self.DType()); err != nil {
+	if err := checkPair(op, outValues, outIndices, self, self.Sizes(), dtype.Int64); err != nil {
 		return nil, nil, err
 	}
-	if err := sameDType(op, outIndices, dtype.Int64); err != nil {
+	if err := checkReduction(op, outIndices, self.Sizes(), dtype.Int64, self); err != nil {
 		return nil, nil, err
 	}
 	if values, err = preserved(op, outValues, self, self.DType()); err != nil {
 		return nil, nil, err
 	}
-	if indices, err = preserved(op, outIndices, self, dtype.Int64); err != nil || self.IsMeta() {
-		return values, indices, err
+	if indices, err = preserved(op, outIndices, self, dtype.Int64); err != nil {
+		return madeTwo(values, nil, outValues, nil, err)
+	}
+	if self.IsMeta() {
+		return values, indices, nil
 	}
 	_, n, _ := lanes(self.Sizes(), at)
-	return values, indices, lines(op, sortKernel, values, indices, self, at, n, [2]int64{flag(descending), n})
+	return madeTwo(values, indices, outValues, outIndices, lines(op, sortKernel, values, indices, self, at, n, [2]int64{flag(descending), n}))
 }
 
 func flag(b bool) int64 {
@@ -175,8 +162,11 @@ func Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
 func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (values, indices *tensor.Tensor, err error) {
 	const op = "topk"
-	if err := wantOrder(op, self); err != nil {
+	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
+	}
+	if self.DType() == dtype.Bool {
+		return nil, nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
@@ -194,13 +184,16 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	if err != nil || self.IsMeta() || self.Dim() == 0 && k == 0 {
 		return values, indices, err
 	}
-	return values, indices, lines(op, topkKernel, values, indices, self, at, k, [2]int64{flag(largest) | flag(sorted)<<1, k})
+	return madeTwo(values, indices, outValues, outIndices, lines(op, topkKernel, values, indices, self, at, k, [2]int64{flag(largest) | flag(sorted)<<1, k}))
 }
 
 // selected picks one element of every line along dim.
 func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (values, indices *tensor.Tensor, err error) {
 	if err := wantOrder(op, self); err != nil {
 		return nil, nil, err
+	}
+	if self.DType() == dtype.Bool && op != "mode" {
+		return nil, nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
@@ -217,17 +210,13 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err != nil || self.IsMeta() {
 		return values, indices, err
 	}
-	v, err := keptDim(op, values, self, mask)
-	if err != nil {
-		return nil, nil, err
+	s := &scope{op: op}
+	defer s.close()
+	v, i := s.keep(keptDim(op, values, self, mask)), s.keep(keptDim(op, indices, self, mask))
+	if s.err == nil {
+		s.err = lines(op, k, v, i, self, at, 1, [2]int64{param, 1})
 	}
-	defer v.Release()
-	i, err := keptDim(op, indices, self, mask)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer i.Release()
-	return values, indices, lines(op, k, v, i, self, at, 1, [2]int64{param, 1})
+	return madeTwo(values, indices, outValues, outIndices, s.err)
 }
 
 // keptDim views a reduced tensor with its reduced dimensions back, of size 1.

@@ -56,38 +56,23 @@ func TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64)
 			return nil, status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
 		}
 	}
+	s := &scope{op: "tensordot"}
+	defer s.close()
 	// A size of 1 is broadcast: the other side is summed first.
-	if a, err = sumOut(a, aloneA, a.DType()); err != nil {
-		return nil, err
+	a, b = s.keep(sumOut(a, aloneA, a.DType())), s.keep(sumOut(b, aloneB, b.DType()))
+	if s.err != nil {
+		return nil, s.err
 	}
-	defer a.Release()
-	if b, err = sumOut(b, aloneB, b.DType()); err != nil {
-		return nil, err
-	}
-	defer b.Release()
 	freeA, sizesA := freeDims(a, maskA)
 	freeB, sizesB := freeDims(b, maskB)
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
-	ma, err := gatheredMatrix(a, slices.Concat(freeA, inA), rows, depth)
-	if err != nil {
-		return nil, err
+	left := s.reshape(s.permute(a, slices.Concat(freeA, inA)...), rows, depth)
+	right := s.reshape(s.permute(b, slices.Concat(inB, freeB)...), depth, cols)
+	if s.err != nil {
+		return nil, s.err
 	}
-	defer ma.Release()
-	mb, err := gatheredMatrix(b, slices.Concat(inB, freeB), depth, cols)
-	if err != nil {
-		return nil, err
-	}
-	defer mb.Release()
-	product, err := matrixProduct("tensordot", nil, nil, ma, mb, []int64{rows, cols}, unscale, zero)
-	if err != nil {
-		return nil, err
-	}
-	defer product.Release()
-	shaped, err := reshaped("tensordot", product, slices.Concat(sizesA, sizesB)...)
-	if err != nil {
-		return nil, err
-	}
-	return finishProduct("tensordot", out, shaped)
+	product := s.keep(matrixProduct("tensordot", nil, nil, left, right, []int64{rows, cols}, unscale, zero))
+	return s.result(out, s.reshape(product, slices.Concat(sizesA, sizesB)...))
 }
 
 // freeDims lists the dimensions of t outside mask, and their sizes.
@@ -98,16 +83,6 @@ func freeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
 		}
 	}
 	return dims, sizes
-}
-
-// gatheredMatrix views t with its dimensions in order, joined into a matrix.
-func gatheredMatrix(t *tensor.Tensor, order []int, rows, cols int64) (*tensor.Tensor, error) {
-	view, err := permuted("tensordot", t, order...)
-	if err != nil {
-		return nil, err
-	}
-	defer view.Release()
-	return reshaped("tensordot", view, rows, cols)
 }
 
 // Inner multiplies and sums over the last dimensions of self and other; a zero-dim operand scales the other.

@@ -21,7 +21,7 @@ func castTo(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) 
 }
 
 // moments computes the variance or standard deviation over dim and, when withMean is set, the mean.
-func moments(op string, out, outMean, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root, withMean bool) (spread, mean *tensor.Tensor, err error) {
+func moments(op string, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root, withMean bool) (spread, mean *tensor.Tensor, err error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
 		return nil, nil, status.NotImplementedf("%s: std and var only support floating point and complex dtypes, got %v", op, d)
@@ -37,19 +37,21 @@ func moments(op string, out, outMean, self *tensor.Tensor, dim []int64, correcti
 	if root {
 		params[1] = 1
 	}
+	s := &scope{op: op}
+	defer s.close()
 	sizes := reducedSizes(self.Sizes(), mask, keepdim)
-	if spread, err = reductionOutput(op, out, sizes, d.ToReal(), self); err != nil {
-		return nil, nil, err
-	}
+	first, second := s.destination(out, sizes, d.ToReal(), d.ToReal(), anyStrides, self), destination{}
 	if withMean {
-		if mean, err = reductionOutput(op, outMean, sizes, d, self); err != nil {
-			return nil, nil, err
-		}
+		second = s.destination(nil, sizes, d, d, anyStrides, self)
 	}
-	if self.IsMeta() {
-		return spread, mean, nil
+	if s.err == nil && !self.IsMeta() {
+		s.err = varOf.run(op, d.Compute(), [2]*tensor.Tensor{first.at, second.at}, self, mask, params[:]...)
 	}
-	return spread, mean, varOf.run(op, d.Compute(), [2]*tensor.Tensor{spread, mean}, self, mask, params[:]...)
+	if spread, err = s.deliver(first); err != nil || !withMean {
+		return spread, nil, err
+	}
+	mean, err = s.deliver(second)
+	return madeTwo(spread, mean, out, nil, err)
 }
 
 // unbiasedCorrection is the correction that the older forms' flag stands for.
@@ -74,7 +76,7 @@ func VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*ten
 
 // VarCorrection is the variance over dim: squared deviations divided by the number of elements less correction.
 func VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
-	return one(moments("var", out, nil, self, dim, correction, keepdim, false, false))
+	return one(moments("var", out, self, dim, correction, keepdim, false, false))
 }
 
 // Std is the standard deviation of all elements.
@@ -89,7 +91,7 @@ func StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*ten
 
 // StdCorrection is the square root of VarCorrection.
 func StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
-	return one(moments("std", out, nil, self, dim, correction, keepdim, true, false))
+	return one(moments("std", out, self, dim, correction, keepdim, true, false))
 }
 
 // VarMean is the variance and the mean of all elements.
@@ -104,7 +106,7 @@ func VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tens
 
 // VarMeanCorrection is the variance and the mean over dim.
 func VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return moments("var_mean", nil, nil, self, dim, correction, keepdim, false, true)
+	return moments("var_mean", nil, self, dim, correction, keepdim, false, true)
 }
 
 // StdMean is the standard deviation and the mean of all elements.
@@ -119,5 +121,5 @@ func StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tens
 
 // StdMeanCorrection is the standard deviation and the mean over dim.
 func StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return moments("std_mean", nil, nil, self, dim, correction, keepdim, true, true)
+	return moments("std_mean", nil, self, dim, correction, keepdim, true, true)
 }

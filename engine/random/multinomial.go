@@ -41,6 +41,8 @@ func (g *Generator) Multinomial(dst []int64, weights Span, categories, samples i
 		return status.Runtimef("multinomial: number of categories cannot exceed 2^24, got %d", categories)
 	case len(dst) == 0:
 		return nil
+	case categories == 0:
+		return status.Runtimef("multinomial: cannot sample from 0 categories")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

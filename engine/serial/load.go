@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -16,6 +17,7 @@ import (
 // loader builds tensors from an archive.
 type loader struct {
 	op       string
+	budget   *file.Budget
 	archive  *archive.Archive
 	prefix   string
 	places   *places
@@ -46,31 +48,29 @@ func Load(op string, source *file.Source, mapLocation string, mmap bool) (struct
 // LoadDict reads a file that holds a dict of tensors.
 func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (names []string, tensors []*tensor.Tensor, err error) {
 	err = load(op, source, mapLocation, mmap, func(l *loader, root any) error {
-		var entries []pickle.Entry
-		switch v := root.(type) {
-		case *pickle.Dict:
-			entries = v.Entries
-		case *pickle.Call:
-			entries = v.Entries
-		default:
-			return status.Runtimef("%s: the file holds %s, not a dict of tensors", op, describe(root))
+		entries, ok := entriesOf(root)
+		if !ok {
+			return status.Runtimef("%s: the file holds %s, not a dict of tensors", op, pickle.Describe(root))
 		}
 		at := map[string]int{}
 		for _, e := range entries {
 			name, ok := e.Key.(string)
 			if !ok {
-				return status.Runtimef("%s: the file's dict has a key that is no string but %s", op, describe(e.Key))
+				return status.Runtimef("%s: the file's dict has a key that is no string but %s", op, pickle.Describe(e.Key))
 			}
 			i, err := l.tensor(e.Value)
 			if err != nil {
 				return err
 			}
 			if i < 0 {
-				return status.Runtimef("%s: the file's dict has %s under %q, not a tensor; load it with its structure", op, describe(e.Value), name)
+				return status.Runtimef("%s: the file's dict has %s under %.100q, not a tensor; load it with its structure", op, pickle.Describe(e.Value), name)
 			}
 			if before, ok := at[name]; ok {
 				tensors[before] = l.tensors[i] // as in Python, the last value of a key counts
 				continue
+			}
+			if err := l.budget.Spend(tensorCost); err != nil {
+				return err
 			}
 			at[name] = len(names)
 			names, tensors = append(names, name), append(tensors, l.tensors[i])
@@ -88,6 +88,22 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 	return names, tensors, err
 }
 
+// entriesOf are the entries of a dict.
+func entriesOf(value any) ([]pickle.Entry, bool) {
+	switch v := value.(type) {
+	case *pickle.Dict:
+		return v.Entries, true
+	case *pickle.Call:
+		if v.Func == orderedDict && len(v.Args.Items) == 0 {
+			return v.Entries, true
+		}
+		if v.Func == counter && len(v.Args.Items) == 1 {
+			return entriesOf(v.Args.Items[0])
+		}
+	}
+	return nil, false
+}
+
 // load opens a file, lets build make what it wants of the pickle's value, and reads the bytes of the storages that were
 // needed. build's tensors are released on an error.
 func load(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
@@ -95,7 +111,8 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	if err != nil {
 		return err
 	}
-	l := &loader{op: op, places: places, storages: map[string]*loading{}, numbers: map[any]int{}}
+	l := &loader{op: op, budget: source.Budget(op), places: places, storages: map[string]*loading{}, numbers: map[any]int{}}
+	defer l.budget.Close()
 	root, err := l.open(source)
 	if err != nil {
 		return err
@@ -120,25 +137,39 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	return err
 }
 
-// legacyMark is how PyTorch's files began before they were zip archives.
-const legacyMark = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
+// legacyNumber follows the protocol, and maybe the length of a frame, where PyTorch's files begin that are no zip archives.
+const legacyNumber = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
+
+// check tells what a file is that does not begin as an archive does.
+func (l *loader) check(source *file.Source) error {
+	head, err := source.Bytes(l.op, 0, min(source.Size, 512))
+	switch {
+	case err != nil || archive.IsArchive(head):
+		return err
+	case len(head) == 0:
+		return status.Runtimef("%s: the file is empty: there is nothing to load", l.op)
+	case head[0] == 0x80 && bytes.Contains(head[:min(len(head), 32)], []byte(legacyNumber)), len(head) > 262 && string(head[257:262]) == "ustar":
+		return status.NotImplementedf("%s: the file is in a format that PyTorch wrote before version 1.6; save it again with torch.save to load it here", l.op)
+	case head[0] == 0x80:
+		return status.Runtimef("%s: the file is a plain pickle, which could run code; files of torch.save, which are zip archives, are loaded", l.op)
+	}
+	return status.Runtimef("%s: the file is no zip archive, as the files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
+}
 
 // open reads the directory and the pickle.
 func (l *loader) open(source *file.Source) (any, error) {
-	if head, err := source.Bytes(l.op, 0, min(source.Size, int64(len(legacyMark)))); err != nil {
+	err := l.check(source)
+	if err != nil {
 		return nil, err
-	} else if string(head) == legacyMark {
-		return nil, status.NotImplementedf("%s: the file is in the format that PyTorch wrote before version 1.6; save it again with torch.save to load it here", l.op)
 	}
-	var err error
-	if l.archive, err = archive.Open(l.op, source); err != nil {
+	if l.archive, err = archive.Open(l.op, source, l.budget); err != nil {
 		return nil, err
 	}
 	var data *archive.Entry
 	for _, e := range l.archive.Entries {
 		if folder, found := strings.CutSuffix(e.Name, "/data.pkl"); found && !strings.Contains(folder, "/") {
 			if data != nil {
-				return nil, status.Runtimef("%s: the file has two pickles, %s and %s", l.op, data.Name, e.Name)
+				return nil, status.Runtimef("%s: the file has two pickles, %.100q and %.100q", l.op, data.Name, e.Name)
 			}
 			data, l.prefix = e, folder+"/"
 		}
@@ -162,26 +193,28 @@ func (l *loader) open(source *file.Source) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, shared, err := pickle.Decode(l.op, pickled, allowed)
-	l.text = newText(l.op, len(pickled), shared)
+	root, shared, err := pickle.Decode(l.op, pickled, pickle.Rules{
+		Name:  func(g pickle.Global) error { return checkName(l.op, g) },
+		Fills: func(g pickle.Global) bool { return g == orderedDict },
+		Spend: l.budget.Spend,
+	})
+	l.text = text{shared: shared, numbers: map[any]int{}, open: map[any]bool{}}
 	return root, err
 }
 
 // read fills the storages that are not mapped.
 func (l *loader) read() error {
-	var entries []*archive.Entry
-	var into [][]byte
+	var targets []archive.Target
 	for _, s := range l.storages {
 		if s.entry != nil {
-			entries = append(entries, s.entry)
-			into = append(into, s.storage.Bytes())
+			targets = append(targets, archive.Target{Entry: s.entry, Parts: [][]byte{s.storage.Bytes()}})
 		}
 	}
-	return l.archive.ReadInto(entries, into)
+	return l.archive.ReadInto(targets)
 }
 
 func (l *loader) bad(what string, value any) error {
-	return status.Runtimef("%s: the pickle is damaged: %s has %s", l.op, what, describe(value))
+	return status.Runtimef("%s: the pickle is damaged: %s has %s", l.op, what, pickle.Describe(value))
 }
 
 // storage finds or makes the storage that a persistent ID names, and the dtype that it was saved with.
@@ -212,7 +245,7 @@ func (l *loader) storage(value any) (*loading, dtype.DType, error) {
 		return nil, dtype.None, err
 	}
 	if have := s.storage.Nbytes(); count != have/size {
-		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %q has %d bytes, which are not %d elements of %d", l.op, key, have, count, size)
+		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, which are not %d elements of %d", l.op, key, have, count, size)
 	}
 	return s, d, nil
 }
@@ -224,7 +257,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	}
 	e := l.archive.Find(l.prefix + "data/" + key)
 	if e == nil {
-		return nil, status.Runtimef("%s: the file is damaged: there is no record of storage %q", l.op, key)
+		return nil, status.Runtimef("%s: the file is damaged: there is no record of storage %.100q", l.op, key)
 	}
 	where, err := l.places.of(l.op, location)
 	if err != nil {
@@ -248,10 +281,14 @@ func (l *loader) find(key, location string) (*loading, error) {
 }
 
 // add keeps a tensor that was made of value, and gives its number.
-func (l *loader) add(value any, t *tensor.Tensor) int {
+func (l *loader) add(value any, t *tensor.Tensor) (int, error) {
+	if err := l.budget.Spend(tensorCost); err != nil {
+		t.Release()
+		return -1, err
+	}
 	l.tensors = append(l.tensors, t)
 	l.numbers[value] = len(l.tensors) - 1
-	return len(l.tensors) - 1
+	return len(l.tensors) - 1, nil
 }
 
 // tensor gives the number of the tensor that a value is, -1 for values that are none.
@@ -283,7 +320,7 @@ func (l *loader) tensor(value any) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	return l.add(value, t), nil
+	return l.add(value, t)
 }
 
 func (l *loader) ints(value any) ([]int64, error) {
@@ -397,5 +434,6 @@ func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	return l.add(p, t), typed, nil
+	i, err = l.add(p, t)
+	return i, typed, err
 }

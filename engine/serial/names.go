@@ -21,10 +21,13 @@
 package serial
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/serial/pickle"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 func utils(name string) pickle.Global { return pickle.Global{Module: "torch._utils", Name: name} }
@@ -100,17 +103,37 @@ func canonical(g pickle.Global) pickle.Global {
 	return g
 }
 
-// allowed tells whether a file may refer to a name.
-func allowed(g pickle.Global) bool {
-	for _, f := range functions {
-		if canonical(g) == f {
-			return true
-		}
+// checkName refuses names that files must not refer to.
+func checkName(op string, g pickle.Global) error {
+	if _, isClass := classDTypes[g]; isClass || slices.Contains(functions, canonical(g)) {
+		return nil
 	}
-	_, isClass := classDTypes[g]
-	_, isDType := dtypeOf(g)
-	return isClass || isDType
+	if _, isDType := dtypeOf(g); isDType {
+		return nil
+	}
+	if g.Module == "torch" && otherDType.MatchString(g.Name) {
+		return status.NotImplementedf("%s: the file has the dtype %v, which libtensor does not have; convert what has it before saving", op, g)
+	}
+	if what, ok := otherTensors[g]; ok {
+		return status.NotImplementedf("%s: the file has %s (%v), which libtensor does not have; convert it to a plain tensor before saving", op, what, g)
+	}
+	return status.Runtimef("%s: the file refers to %v, which is refused: only the names that tensors, storages and plain containers need may occur", op, g)
 }
 
-// maxDepth bounds how deep containers may lie in each other.
-const maxDepth = 200
+// otherDType matches the dtypes of PyTorch alone.
+var otherDType = regexp.MustCompile(`^(q?u?int|b?float|bits|complex)[0-9]`)
+
+// otherTensors are makers of tensors of PyTorch alone.
+var otherTensors = map[pickle.Global]string{
+	utils("_rebuild_sparse_tensor"):                          "a sparse tensor",
+	utils("_rebuild_nested_tensor"):                          "a nested tensor",
+	utils("_rebuild_qtensor"):                                "a quantized tensor",
+	utils("_rebuild_parameter_with_state"):                   "a parameter with attributes",
+	{Module: "torch._tensor", Name: "_rebuild_from_type_v2"}: "a tensor with attributes or of a subclass",
+	utils("_rebuild_wrapper_subclass"):                       "a tensor of a subclass",
+	utils("_rebuild_device_tensor_from_numpy"):               "a tensor of another device",
+	utils("_rebuild_device_tensor_from_cpu_tensor"):          "a tensor of another device",
+}
+
+// maxDepth bounds how deep values may lie: in 200 containers, and what is in the innermost.
+const maxDepth = 201

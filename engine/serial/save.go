@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -60,7 +61,7 @@ func Save(op, structure string, tensors []*tensor.Tensor, compact bool) (*Image,
 	if err != nil {
 		return nil, err
 	}
-	return s.image(value), nil
+	return s.image(value)
 }
 
 // SaveDict makes the file of a dict of tensors.
@@ -75,8 +76,11 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 	dict := &pickle.Dict{}
 	seen := map[string]bool{}
 	for i, name := range names {
-		if seen[name] {
-			return nil, status.Valuef("%s: the name %q was given twice", op, name)
+		switch {
+		case !utf8.ValidString(name):
+			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, name)
+		case seen[name]:
+			return nil, status.Valuef("%s: the name %.100q was given twice", op, name)
 		}
 		seen[name] = true
 		v, err := s.tensor(int64(i))
@@ -85,7 +89,7 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 		}
 		dict.Entries = append(dict.Entries, pickle.Entry{Key: name, Value: v})
 	}
-	return s.image(dict), nil
+	return s.image(dict)
 }
 
 // survey finds out what is to be saved of each storage.
@@ -213,7 +217,7 @@ func (k *kept) offset(t *tensor.Tensor) int64 {
 }
 
 // image lays out the archive.
-func (s *saver) image(value any) *Image {
+func (s *saver) image(value any) (*Image, error) {
 	records := []archive.Record{
 		{Name: "archive/data.pkl", Data: pickle.Encode(value)},
 		{Name: "archive/.format_version", Data: []byte("1")},
@@ -224,5 +228,6 @@ func (s *saver) image(value any) *Image {
 		records = append(records, archive.Record{Name: "archive/data/" + k.key, Data: k.storage.Bytes()[k.from:k.to]})
 	}
 	records = append(records, archive.Record{Name: "archive/version", Data: []byte("3\n")})
-	return &Image{archive.New(records)}
+	plan, err := archive.New(s.op, records)
+	return &Image{plan}, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -17,6 +18,9 @@ import (
 
 // parse reads a structure's JSON.
 func parse(op, structure string) (any, error) {
+	if !utf8.ValidString(structure) {
+		return nil, status.Valuef("%s: the structure is not UTF-8", op)
+	}
 	d := json.NewDecoder(strings.NewReader(structure))
 	d.UseNumber()
 	var root any
@@ -37,7 +41,7 @@ func (s *saver) wrong(node any) error {
 // value is what the pickle has for a node.
 func (s *saver) value(node any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, status.Valuef("%s: containers lie more than %d deep in each other", s.op, maxDepth)
+		return nil, status.Valuef("%s: containers lie more than %d deep in each other", s.op, maxDepth-1)
 	}
 	switch n := node.(type) {
 	case nil, bool, string:

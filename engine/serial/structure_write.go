@@ -1,12 +1,11 @@
 package serial
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,48 +14,25 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// describe tells what a value is, for messages.
-func describe(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "None"
-	case *pickle.List:
-		return fmt.Sprintf("a list of %d items", len(v.Items))
-	case *pickle.Tuple:
-		return fmt.Sprintf("a tuple of %d items", len(v.Items))
-	case *pickle.Set:
-		return fmt.Sprintf("a set of %d items", len(v.Items))
-	case *pickle.Dict:
-		return fmt.Sprintf("a dict of %d items", len(v.Entries))
-	case *pickle.Call:
-		return "a result of " + v.Func.String()
-	case *pickle.Persistent:
-		return "a storage"
-	case []byte:
-		return "bytes"
-	case string:
-		return fmt.Sprintf("the string %.40q", v)
-	}
-	return fmt.Sprint(value)
-}
-
 // text builds the JSON of a structure. A value that occurs more than once is written once, so that the text is no longer
 // than the pickle justifies.
 type text struct {
 	strings.Builder
-	op      string
-	limit   int
+	paid    int
 	shared  map[any]bool
 	numbers map[any]int
 	open    map[any]bool
 }
 
-// expansion bounds how many times longer than its pickle a structure may be: short strings that occur often make up the most.
-const expansion = 128
-
-func newText(op string, pickled int, shared map[any]bool) text {
-	return text{op: op, limit: expansion*pickled + 1<<16, shared: shared, numbers: map[any]int{}, open: map[any]bool{}}
-}
+const (
+	// valueCost is what a language takes for a value of the structure.
+	valueCost = 64
+	// textCost is how many times the structure's text is in memory while a language reads it: here, half as long again because it
+	// grows, then for C, and for the language, which may take four bytes for a character.
+	textCost = 8
+	// tensorCost is what a tensor takes beside its bytes.
+	tensorCost = 1024
+)
 
 // structure is the JSON of a pickle's value.
 func (l *loader) structure(root any) (string, error) {
@@ -67,17 +43,17 @@ func (l *loader) structure(root any) (string, error) {
 func (l *loader) write(value any, depth int) error {
 	t := &l.text
 	if depth > maxDepth {
-		return status.Runtimef("%s: containers lie more than %d deep in each other", l.op, maxDepth)
+		return l.tooDeep()
 	}
-	if t.Len() > t.limit {
-		return status.Runtimef("%s: the pickle unfolds to more than %d bytes, which is refused", l.op, t.limit)
+	if err := l.spend(value); err != nil {
+		return err
 	}
 	id := pickle.Identity(value)
 	if id == nil || !t.shared[id] {
 		return l.plain(value, depth)
 	}
 	if t.open[id] {
-		return status.Runtimef("%s: the file has %s that contains itself, which is not supported", l.op, describe(value))
+		return status.Runtimef("%s: the file has %s that contains itself, which is not supported", l.op, pickle.Describe(value))
 	}
 	if n, ok := t.numbers[id]; ok {
 		fmt.Fprintf(t, `{"ref": %d}`, n)
@@ -91,6 +67,24 @@ func (l *loader) write(value any, depth int) error {
 	t.WriteString("}")
 	delete(t.open, id)
 	return err
+}
+
+func (l *loader) tooDeep() error {
+	return status.Runtimef("%s: containers lie more than %d deep in each other", l.op, maxDepth-1)
+}
+
+// spend pays for a value, for the text that it is going to be when it is long, and for what was written since it was last called.
+func (l *loader) spend(value any) error {
+	length := l.text.Len()
+	switch v := value.(type) {
+	case string:
+		length += pickle.Quoted(v)
+	case []byte:
+		length += base64.StdEncoding.EncodedLen(len(v))
+	}
+	cost := valueCost + textCost*int64(max(length-l.text.paid, 0))
+	l.text.paid = max(length, l.text.paid)
+	return l.budget.Spend(cost)
 }
 
 func (l *loader) plain(value any, depth int) error {
@@ -115,7 +109,7 @@ func (l *loader) plain(value any, depth int) error {
 	case *pickle.Tuple:
 		return l.tag("tuple", v.Items, depth)
 	case *pickle.Set:
-		return l.tag("set", v.Items, depth)
+		return l.set(v.Items, depth)
 	case *pickle.Dict:
 		return l.dict("dict", v.Entries, nil, depth)
 	case *pickle.Persistent:
@@ -134,12 +128,27 @@ func (l *loader) plain(value any, depth int) error {
 	return nil
 }
 
+// quote writes a string of JSON.
 func (t *text) quote(s string) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string cannot fail
-	t.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	t.WriteByte('"')
+	written := 0
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			t.WriteString(s[written:i])
+			written = i + 1
+			switch c {
+			case '"', '\\':
+				t.WriteByte('\\')
+				t.WriteByte(c)
+			case '\n':
+				t.WriteString(`\n`)
+			default:
+				fmt.Fprintf(t, `\u%04x`, c)
+			}
+		}
+	}
+	t.WriteString(s[written:])
+	t.WriteByte('"')
 }
 
 func (t *text) tagged(tag, content string) {
@@ -195,10 +204,22 @@ func (l *loader) tag(tag string, items []any, depth int) error {
 	return err
 }
 
+func (l *loader) set(items []any, depth int) error {
+	for _, item := range items {
+		if err := l.checkKey(item, depth); err != nil {
+			return err
+		}
+	}
+	return l.tag("set", items, depth)
+}
+
 func (l *loader) dict(tag string, entries []pickle.Entry, state any, depth int) error {
 	t := &l.text
 	fmt.Fprintf(t, `{"%s": [`, tag)
 	for i, e := range entries {
+		if err := l.checkKey(e.Key, depth); err != nil {
+			return err
+		}
 		if i > 0 {
 			t.WriteString(", ")
 		}
@@ -253,12 +274,9 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 	}
 	args := c.Args.Items
 	c.Func = canonical(c.Func)
-	if c.Func != orderedDict && (len(c.Entries) > 0 || c.State != nil) {
-		return l.bad("a plain value", c)
-	}
 	switch c.Func {
 	case orderedDict:
-		if len(args) == 0 {
+		if len(args) == 0 && isState(c.State) {
 			return l.dict("ordered_dict", c.Entries, c.State, depth)
 		}
 	case counter:
@@ -271,10 +289,10 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		}
 	case builtinSet:
 		if list, ok := only(args).(*pickle.List); ok {
-			return l.tag("set", list.Items, depth)
+			return l.set(list.Items, depth)
 		}
 	case builtinComplex:
-		if len(args) == 2 {
+		if len(args) == 2 && isReal(args[0]) && isReal(args[1]) {
 			return l.tag("complex", args, depth)
 		}
 	case codecsEncode, builtinBytes, builtinBytearray:
@@ -288,7 +306,7 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		}
 	case getLayout:
 		name, _ := only(args).(string)
-		if name, ok := strings.CutPrefix(name, "torch."); ok {
+		if name, ok := strings.CutPrefix(name, "torch."); ok && slices.Contains(layouts, name) {
 			l.text.tagged("layout", name)
 			return nil
 		}
@@ -296,6 +314,55 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		return l.device(c)
 	}
 	return l.bad("a result of "+c.Func.String(), c.Args)
+}
+
+// isReal tells whether a value is a part of a complex number.
+func isReal(value any) bool {
+	switch value.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+// isState tells whether a value can be what an object has beside its items.
+func isState(value any) bool {
+	if value == nil {
+		return true
+	}
+	dict, ok := value.(*pickle.Dict)
+	return ok && !slices.ContainsFunc(dict.Entries, func(e pickle.Entry) bool {
+		_, named := e.Key.(string)
+		return !named
+	})
+}
+
+// checkKey refuses keys of dicts, and items of sets, that Python cannot look up. It pays for every look at an item: tuples that
+// hold each other twice over unfold to more than anybody can look at.
+func (l *loader) checkKey(value any, depth int) error {
+	if err := l.budget.Spend(valueCost); err != nil {
+		return err
+	}
+	switch v := value.(type) {
+	case *pickle.Tuple:
+		if depth > maxDepth {
+			return l.tooDeep()
+		}
+		for _, item := range v.Items {
+			if err := l.checkKey(item, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *pickle.List, *pickle.Set, *pickle.Dict:
+	case *pickle.Call:
+		if f := canonical(v.Func); f != builtinSet && f != builtinBytearray && f != orderedDict && f != counter {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return l.bad("a key of a dict, or an item of a set,", value)
 }
 
 // locationOf is where a tensor's storage was saved from.

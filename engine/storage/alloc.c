@@ -5,37 +5,54 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Blocks of this size and more are mapped, so that the kernel can back them with huge pages.
-#define LT_MAPPED ((size_t)1 << 20)
 #define LT_HUGE ((size_t)1 << 21)
+#define LT_PAGE ((size_t)1 << 12)
 
-void *lt_alloc(size_t size, int *zeroed) {
-  *zeroed = 0;
-  if (size < LT_MAPPED) return aligned_alloc(64, (size + 63) & ~(size_t)63);
-  // Over-map by one huge page and give back the ends, so that the block starts on a huge page.
-  size_t length = (size + LT_HUGE - 1) & ~(LT_HUGE - 1);
+static size_t pages(size_t size) { return (size + LT_PAGE - 1) & ~(LT_PAGE - 1); }
+
+static void *map(size_t size) {
+  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+void *lt_map_large(size_t size) {
+  // Over-map by one huge page and give back the ends, so that the block starts on a huge page. Its
+  // last part, smaller than one, stays with small pages.
+  const size_t length = pages(size);
   if (length < size || length + LT_HUGE < length) return NULL;
-  char *base =
-      mmap(NULL, length + LT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return NULL;
+  char *base = map(length + LT_HUGE);
+  if (!base) return NULL;
   char *block = (char *)(((size_t)base + LT_HUGE - 1) & ~(LT_HUGE - 1));
-  size_t head = (size_t)(block - base);
+  const size_t head = (size_t)(block - base);
   if (head) munmap(base, head);
-  munmap(block + length, LT_HUGE - head);
+  if (head < LT_HUGE) munmap(block + length, LT_HUGE - head);
 #ifdef MADV_HUGEPAGE
-  madvise(block, length, MADV_HUGEPAGE);
+  if (length >= LT_HUGE) madvise(block, length & ~(LT_HUGE - 1), MADV_HUGEPAGE);
 #endif
-  *zeroed = 1;
   return block;
 }
 
-void lt_release(void *p, size_t size) {
-  if (size < LT_MAPPED) {
-    free(p);
-    return;
-  }
-  munmap(p, (size + LT_HUGE - 1) & ~(LT_HUGE - 1));
+void lt_unmap_large(void *p, size_t size) { munmap(p, pages(size)); }
+
+void *lt_map_slab(size_t size) { return map(pages(size)); }
+void lt_unmap_slab(void *p, size_t size) { munmap(p, pages(size)); }
+
+void lt_cool(void *block, size_t size) {
+  char *first = (char *)pages((size_t)block);
+  char *end = (char *)(((size_t)block + size) & ~(LT_PAGE - 1));
+  if (end > first) madvise(first, (size_t)(end - first), MADV_DONTNEED);
 }
+
+int lt_sanitized(void) {
+#ifdef __SANITIZE_ADDRESS__
+  return 1;
+#else
+  return 0;
+#endif
+}
+
+void *lt_alloc(size_t size) { return aligned_alloc(64, (size + 63) & ~(size_t)63); }
+void lt_free(void *p) { free(p); }
 
 void lt_zero(void *p, size_t size) { memset(p, 0, size); }
 

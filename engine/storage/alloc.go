@@ -14,12 +14,14 @@ import (
 const (
 	alignment  = 64
 	largeLimit = 1 << 20 // blocks from this size on are mapped, and recycled whole
-	cacheLimit = 1 << 29 // bytes of large blocks kept for reuse
+	cacheLimit = 1 << 29 // bytes of large blocks kept for reuse, at most
+	cacheLeast = 1 << 25 // and whatever is in use
 	slack      = 4       // a cached block serves requests of down to 1/slack less than its size
 )
 
 var memory struct {
 	inUse, peak, limit, blocks, cached atomic.Int64
+	failing                            atomic.Int64 // allocations until one is made to fail; 0 for none
 
 	mu     sync.Mutex
 	large  []block
@@ -32,15 +34,20 @@ type Parking interface {
 	Empty()
 }
 
+// block is memory of this package's own, at least as much as was asked for.
 type block struct {
 	data unsafe.Pointer
 	size int64
+	slab *slab // that it was cut from, nil for large blocks
 }
 
 // rounded is the size of the block that serves a request: whole cache lines for small ones, as asked for large ones.
 func rounded(size int64) int64 { return (size + alignment - 1) &^ (alignment - 1) }
 
 func account(op string, size int64) error {
+	if failing() {
+		return status.Memoryf("%s: allocating %d bytes was made to fail", op, size)
+	}
 	now := memory.inUse.Add(size)
 	if limit := memory.limit.Load(); limit > 0 && now > limit {
 		memory.inUse.Add(-size)
@@ -51,55 +58,70 @@ func account(op string, size int64) error {
 	return nil
 }
 
-// allocate returns a block of at least size bytes (size > 0) and its true size.
-func allocate(op string, size int64, zero bool) (unsafe.Pointer, int64, error) {
+// allocate returns a block of at least size bytes (size > 0).
+func allocate(op string, size int64, zero bool) (block, error) {
 	if size > 1<<62 {
-		return nil, 0, status.Memoryf("%s: cannot allocate %d bytes", op, size)
+		return block{}, status.Memoryf("%s: cannot allocate %d bytes", op, size)
 	}
 	size = rounded(size)
 	if err := account(op, size); err != nil {
-		return nil, 0, err
+		return block{}, err
 	}
-	p, got := recycled(size)
+	b, found := recycled(size)
 	zeroed := false
-	if p == nil {
+	if !found {
 		var err error
-		if p, zeroed, err = system(op, size); err != nil {
-			return nil, 0, err
+		if b, zeroed, err = system(op, size); err != nil {
+			return block{}, err
 		}
-		got = size
 	}
-	memory.inUse.Add(got - size)
+	memory.inUse.Add(b.size - size)
 	memory.blocks.Add(1)
 	if zero && !zeroed {
-		C.lt_zero(p, C.size_t(size))
+		C.lt_zero(b.data, C.size_t(size))
 	}
-	return p, got, nil
+	return b, nil
 }
 
-// system asks the operating system for a block, after giving it the cache when it has none.
-func system(op string, size int64) (unsafe.Pointer, bool, error) {
-	var zeroed C.int
+// sanitized tells that an address sanitizer watches: it knows the bounds of malloc's blocks, not of a slab's.
+var sanitized = C.lt_sanitized() != 0
+
+// obtain asks for a block that no large one freed before serves, and tells whether it is zero.
+func obtain(size int64) (b block, zeroed bool) {
+	switch {
+	case size >= largeLimit:
+		memory.mu.Lock()
+		evict(max(cacheLeast, spare()))
+		memory.mu.Unlock()
+		return block{data: C.lt_map_large(C.size_t(size)), size: size}, true
+	case sanitized:
+		return block{data: C.lt_alloc(C.size_t(size)), size: size}, false
+	}
+	return take(size), false
+}
+
+// system is obtain, after giving the cache to the system when that has no memory.
+func system(op string, size int64) (block, bool, error) {
 	if limit := memory.limit.Load(); limit > 0 && memory.inUse.Load()+memory.cached.Load() > limit {
 		EmptyCache()
 	}
-	p := C.lt_alloc(C.size_t(size), &zeroed)
-	if p == nil {
+	b, zeroed := obtain(size)
+	if b.data == nil {
 		EmptyCache()
-		p = C.lt_alloc(C.size_t(size), &zeroed)
+		b, zeroed = obtain(size)
 	}
-	if p == nil {
+	if b.data == nil {
 		memory.inUse.Add(-size)
-		return nil, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
+		return block{}, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
 	}
-	return p, zeroed != 0, nil
+	return b, zeroed, nil
 }
 
 // recycled takes a large block that was freed before, of those that fit best the last one, which a processor's caches may
 // still hold.
-func recycled(size int64) (p unsafe.Pointer, got int64) {
+func recycled(size int64) (b block, found bool) {
 	if size < largeLimit {
-		return nil, 0
+		return block{}, false
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -110,60 +132,57 @@ func recycled(size int64) (p unsafe.Pointer, got int64) {
 		}
 	}
 	if best < 0 {
-		return nil, 0
+		return block{}, false
 	}
-	b := memory.large[best]
+	b = memory.large[best]
 	memory.large = append(memory.large[:best], memory.large[best+1:]...)
 	memory.cached.Add(-b.size)
-	return b.data, b.size
+	return b, true
 }
 
-// release gives a block back, to the cache while there is room.
-func release(p unsafe.Pointer, size int64) {
-	memory.inUse.Add(-size)
+// release gives a block back, a large one to the cache while there is room.
+func (b block) release() {
+	memory.inUse.Add(-b.size)
 	memory.blocks.Add(-1)
-	if size >= largeLimit && size <= cacheLimit {
+	switch {
+	case b.slab != nil:
+		b.slab.put(b.data)
+	case b.size < largeLimit:
+		C.lt_free(b.data)
+	default:
 		memory.mu.Lock()
-		memory.large = append(memory.large, block{p, size})
-		memory.cached.Add(size)
-		p, size = evict()
+		memory.large = append(memory.large, b)
+		memory.cached.Add(b.size)
+		evict(min(cacheLimit, max(cacheLeast, spare())))
 		memory.mu.Unlock()
 	}
-	if p != nil {
-		C.lt_release(p, C.size_t(size))
-	}
 }
 
-// evict takes the oldest large block out of a cache that holds too much, and frees all but the last such block itself.
-func evict() (p unsafe.Pointer, size int64) {
-	var held int64
-	for _, b := range memory.large {
-		held += b.size
-	}
-	for held > cacheLimit {
-		if p != nil {
-			C.lt_release(p, C.size_t(size))
-		}
-		p, size = memory.large[0].data, memory.large[0].size
+// spare is how many bytes that nobody uses may be kept: with those in use a quarter more than were in use at the peak.
+func spare() int64 {
+	peak := memory.peak.Load()
+	return peak + peak/4 - memory.inUse.Load()
+}
+
+// evict frees the oldest large blocks of a cache that holds more than limit. The lock is held.
+func evict(limit int64) {
+	for memory.cached.Load() > limit {
+		b := memory.large[0]
 		memory.large = memory.large[1:]
-		held -= size
-		memory.cached.Add(-size)
+		memory.cached.Add(-b.size)
+		C.lt_unmap_large(b.data, C.size_t(b.size))
 	}
-	return p, size
 }
 
-// EmptyCache returns all cached blocks to the system.
+// EmptyCache returns the memory of blocks that nobody uses to the system.
 func EmptyCache() {
 	for _, p := range memory.parked {
 		p.Empty()
 	}
 	memory.mu.Lock()
-	defer memory.mu.Unlock()
-	for _, b := range memory.large {
-		C.lt_release(b.data, C.size_t(b.size))
-		memory.cached.Add(-b.size)
-	}
-	memory.large = nil
+	evict(0)
+	memory.mu.Unlock()
+	trim()
 }
 
 // AddParking tells of a place that keeps freed storages. Call it from init.

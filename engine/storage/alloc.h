@@ -4,10 +4,19 @@
 
 #include <stddef.h>
 
-// Allocates size bytes (size > 0), NULL when there is no memory. *zeroed tells whether the bytes
-// are known to be 0.
-void *lt_alloc(size_t size, int *zeroed);
-void lt_release(void *p, size_t size);
+// Large blocks are mapped, in huge pages where the system has them, and are zero; NULL when there
+// is no memory.
+void *lt_map_large(size_t size);
+void lt_unmap_large(void *p, size_t size);
+// Slabs are cut into smaller blocks. lt_cool gives back the pages inside a block, which then is
+// zero there.
+void *lt_map_slab(size_t size);
+void lt_unmap_slab(void *p, size_t size);
+void lt_cool(void *block, size_t size);
+// Whether blocks are to be malloc's, so that an address sanitizer knows their bounds.
+int lt_sanitized(void);
+void *lt_alloc(size_t size);
+void lt_free(void *p);
 void lt_zero(void *p, size_t size);
 // Calls an external owner's deleter.
 void lt_call_deleter(void *deleter, void *context);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void look(lt_region *m) {
+void lt_look(lt_region *m) {
   struct stat s;
   m->error = 0;
   if (m->fd < 0 || fstat(m->fd, &s)) {
@@ -21,7 +21,7 @@ static void look(lt_region *m) {
 
 void lt_open(lt_region *m, const char *path, int writable) {
   m->fd = open(path, (writable ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0600);
-  look(m);
+  lt_look(m);
 }
 
 void lt_open_anonymous(lt_region *m, int64_t length) {
@@ -36,7 +36,7 @@ void lt_open_anonymous(lt_region *m, int64_t length) {
   if (m->fd >= 0) shm_unlink(name);
 #endif
   if (m->fd >= 0) lt_extend(m, length);
-  look(m);
+  lt_look(m);
 #ifdef __linux__
   if (!m->error) fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 #endif
@@ -44,7 +44,17 @@ void lt_open_anonymous(lt_region *m, int64_t length) {
 
 void lt_open_again(lt_region *m, int fd) {
   m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  look(m);
+  lt_look(m);
+}
+
+int lt_sealed(int fd) {
+#ifdef __linux__
+  int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && seals & F_SEAL_SHRINK;
+#else
+  (void)fd;
+  return 1;  // memory of shm_open keeps the size that it was given first
+#endif
 }
 
 void lt_extend(lt_region *m, int64_t length) {

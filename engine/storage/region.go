@@ -5,6 +5,8 @@ package storage
 import "C"
 
 import (
+	"errors"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -73,13 +75,20 @@ func FromOpenFile(op string, f *os.File, nbytes int64) (*Storage, error) {
 	return mapped(op, &m, "", nbytes, false)
 }
 
-// FromDescriptor maps nbytes of the shared memory that fd describes. The descriptor stays the caller's.
+// FromDescriptor maps nbytes of the shared memory that fd describes, whose size must be sealed: bytes that another process takes
+// away end this one when it reads them. The descriptor stays the caller's.
 func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
+	if fd < 0 || fd > math.MaxInt32 {
+		return nil, status.Valuef("%s: descriptor %d is out of range: descriptors are small numbers that the system gives", op, fd)
+	}
 	var m C.lt_region
 	C.lt_open_again(&m, C.int(fd))
 	defer func() { C.lt_close(m.fd) }()
 	if err := failed(&m); err != nil {
 		return nil, status.Valuef("%s: descriptor %d is not of shared memory: %v", op, fd, err)
+	}
+	if C.lt_sealed(m.fd) == 0 {
+		return nil, status.Valuef("%s: descriptor %d is not of memory whose size is sealed, as that of storage_descriptor is", op, fd)
 	}
 	if nbytes < 0 || nbytes > int64(m.length) {
 		return nil, status.Valuef("%s: descriptor %d has %d bytes, which does not allow for %d", op, fd, m.length, nbytes)
@@ -100,7 +109,12 @@ func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool
 	}
 	if nbytes > 0 {
 		if C.lt_map(m, C.int64_t(nbytes), boolInt(share)); m.error != 0 {
-			return nil, status.Memoryf("%s: unable to map %d bytes: %v", op, nbytes, failed(m))
+			return nil, unmappable(op, nbytes, failed(m))
+		}
+		// A file that was cut shorter meanwhile would end the process that reads it.
+		if C.lt_look(m); m.error != 0 || int64(m.length) < nbytes {
+			C.lt_unmap(m.data, C.int64_t(nbytes))
+			return nil, status.Runtimef("%s: the file has %d bytes, fewer than the %d to map", op, m.length, nbytes)
 		}
 	}
 	s := &Storage{data: m.data, nbytes: nbytes, device: device.Host, refs: 1}
@@ -112,6 +126,14 @@ func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool
 		behind.register(s)
 	}
 	return s, nil
+}
+
+// unmappable is the error of a mapping that failed.
+func unmappable(op string, nbytes int64, err error) error {
+	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
+		return status.Memoryf("%s: unable to map %d bytes: %v", op, nbytes, err)
+	}
+	return status.Runtimef("%s: unable to map %d bytes: %v", op, nbytes, err)
 }
 
 // register makes a storage the one that mapped finds. The lock is held.
@@ -162,7 +184,7 @@ func (s *Storage) Share(op string) error {
 		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
 	}
 	s.free()
-	s.data, s.capacity, s.readOnly = m.data, 0, false
+	s.data, s.readOnly = m.data, false
 	behind := &region{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}
 	s.backing = behind
 	memory.blocks.Add(1)

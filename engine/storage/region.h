@@ -12,12 +12,16 @@ typedef struct lt_region {
   int fd, error;
 } lt_region;
 
+// Finds the length and identity of what is open.
+void lt_look(lt_region *m);
 // Opens a file, making it when create is set; writable says what the descriptor allows.
 void lt_open(lt_region *m, const char *path, int writable);
 // Makes anonymous memory of length zero bytes whose size nobody can change.
 void lt_open_anonymous(lt_region *m, int64_t length);
 // Another descriptor of the same memory, which outlives the one given.
 void lt_open_again(lt_region *m, int fd);
+// Whether nobody can take bytes of the memory away.
+int lt_sealed(int fd);
 // Makes the file at least length bytes long.
 void lt_extend(lt_region *m, int64_t length);
 // Maps length bytes; shared changes reach the file.

@@ -41,6 +41,18 @@ func SetLimit(bytes int64) {
 	memory.limit.Store(bytes)
 }
 
+// FailAfter makes the n-th allocation from now on fail, once; 0 makes none fail.
+func FailAfter(n int64) { memory.failing.Store(n) }
+
+// failing tells whether it is this allocation's turn to fail.
+func failing() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }
+
+// Reserve counts memory outside of storages as in use, such as that of a file's directory while it is read: the limit holds for it.
+func Reserve(op string, bytes int64) error { return account(op, bytes) }
+
+// Unreserve takes back what Reserve counted.
+func Unreserve(bytes int64) { memory.inUse.Add(-bytes) }
+
 // badLimit is a value of LimitVariable that nobody can understand. Every allocation then fails and says so: the program
 // that asked for a limit does not run without one.
 var badLimit string

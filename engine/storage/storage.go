@@ -17,11 +17,12 @@ import (
 type Storage struct {
 	data     unsafe.Pointer
 	nbytes   int64
-	capacity int64 // bytes of the block behind data; 0 when the bytes are another owner's
+	block    block // behind data; none when the bytes are another owner's
 	refs     int64
 	device   device.Device
 	readOnly bool
 	fixed    atomic.Bool // somebody else knows the address of the bytes: they must not move
+	moving   atomic.Bool // the bytes are being moved: no call must begin to use them
 	backing  backing
 }
 
@@ -59,14 +60,15 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	if nbytes < 0 {
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	}
-	s.nbytes, s.capacity, s.device, s.readOnly = nbytes, 0, d, false
+	s.nbytes, s.block, s.device, s.readOnly = nbytes, block{}, d, false
 	s.fixed.Store(false)
 	s.refs = 1
 	if nbytes == 0 || d.Type == device.Meta {
 		return nil
 	}
 	var err error
-	s.data, s.capacity, err = allocate(op, nbytes, zero)
+	s.block, err = allocate(op, nbytes, zero)
+	s.data = s.block.data
 	return err
 }
 
@@ -82,17 +84,17 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if s.backing != nil || s.fixed.Load() || s.capacity == 0 || s.capacity > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if s.backing != nil || s.fixed.Load() || s.block.size == 0 || s.block.size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
-	memory.inUse.Add(-s.capacity)
+	memory.inUse.Add(-s.block.size)
 	s.refs = 0
 	return true
 }
 
 // Unpark makes a parked storage new again, as Init does: nbytes must be of the class of its block.
 func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
-	if err := account(op, s.capacity); err != nil {
+	if err := account(op, s.block.size); err != nil {
 		return err
 	}
 	s.nbytes, s.refs = nbytes, 1
@@ -104,16 +106,16 @@ func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
 
 // Discard frees a parked storage's block.
 func (s *Storage) Discard() {
-	memory.inUse.Add(s.capacity)
-	release(s.data, s.capacity)
-	s.data = nil
+	memory.inUse.Add(s.block.size)
+	s.block.release()
+	s.data, s.block = nil, block{}
 }
 
 // Capacity is the size of the block behind the bytes.
-func (s *Storage) Capacity() int64 { return s.capacity }
+func (s *Storage) Capacity() int64 { return s.block.size }
 
 // Class is the class of the storage's block.
-func (s *Storage) Class() int64 { return ParkClass(s.capacity) }
+func (s *Storage) Class() int64 { return ParkClass(s.block.size) }
 
 // FromExternal wraps nbytes at data, which owner keeps alive.
 func FromExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) *Storage {
@@ -197,12 +199,29 @@ func (s *Storage) free() {
 	if backing != nil {
 		backing.release(s, data)
 	} else if data != nil {
-		release(data, s.capacity)
+		s.block.release()
+		s.block = block{}
 	}
 }
 
 // Fix makes the storage keep its bytes where they are until it is freed: it can no longer be resized.
 func (s *Storage) Fix() { s.fixed.Store(true) }
+
+// UsedElsewhere tells whether a call of another thread uses a storage. Whoever lets threads in sets it.
+var UsedElsewhere = func(*Storage) bool { return false }
+
+// Moving tells whether the bytes are being moved.
+func (s *Storage) Moving() bool { return s.moving.Load() }
+
+// move runs change, which gives the bytes another place, unless a call of another thread uses them.
+func (s *Storage) move(op string, change func() error) error {
+	s.moving.Store(true)
+	defer s.moving.Store(false)
+	if UsedElsewhere(s) {
+		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait for that call to end", op, s.nbytes)
+	}
+	return change()
+}
 
 // Resize changes the size, keeping the bytes that fit; new bytes are arbitrary.
 func (s *Storage) Resize(op string, nbytes int64) error {
@@ -213,24 +232,56 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 		return nil
 	case !s.Resizable():
 		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.holder())
-	case s.device.Type == device.Meta || nbytes <= s.capacity && nbytes > 0:
+	case s.device.Type == device.Meta || nbytes <= s.block.size && nbytes > 0:
 		s.nbytes = nbytes
 		return nil
 	}
-	var data unsafe.Pointer
-	var capacity int64
-	if nbytes > 0 {
-		var err error
-		if data, capacity, err = allocate(op, nbytes, false); err != nil {
-			return err
+	return s.move(op, func() error {
+		if nbytes == 0 {
+			s.replace(block{}, 0)
+			return nil
 		}
-		copy(unsafe.Slice((*byte)(data), nbytes), s.Bytes())
+		b, err := allocate(op, nbytes, false)
+		if err == nil {
+			s.replace(b, nbytes)
+		}
+		return err
+	})
+}
+
+// replace puts another block behind the bytes, of which those that fit are kept.
+func (s *Storage) replace(b block, nbytes int64) {
+	if b.data != nil {
+		copy(unsafe.Slice((*byte)(b.data), nbytes), s.Bytes())
 	}
 	if s.data != nil {
-		release(s.data, s.capacity)
+		s.block.release()
 	}
-	s.data, s.capacity, s.nbytes = data, capacity, nbytes
-	return nil
+	s.data, s.block, s.nbytes = b.data, b, nbytes
+}
+
+// Revert takes a Resize back, to the size and the capacity before it, whatever the memory limit.
+func (s *Storage) Revert(nbytes, capacity int64) {
+	if s.nbytes == nbytes && s.block.size == capacity {
+		return
+	}
+	s.nbytes = min(s.nbytes, nbytes)
+	if s.block.size == capacity {
+		return
+	}
+	_ = s.move("revert", func() error {
+		if capacity == 0 {
+			s.replace(block{}, 0)
+			return nil
+		}
+		memory.inUse.Add(capacity)
+		b, _, err := system("revert", capacity)
+		if err == nil {
+			memory.blocks.Add(1)
+			s.replace(b, s.nbytes)
+		}
+		return err
+	})
 }
 
 // holder says who keeps the storage from being resized.

@@ -39,3 +39,17 @@ func TestTheBlockFreedLastIsTakenFirst(t *testing.T) {
 	require.Equal(t, last, s.Data())
 	s.Release()
 }
+
+func TestAnAllocationCanBeMadeToFail(t *testing.T) {
+	before := MemoryStats()
+	FailAfter(2)
+	first, err := New("zeros", 100, device.Host, true)
+	require.NoError(t, err)
+	_, err = New("zeros", 100, device.Host, true)
+	require.ErrorContains(t, err, "zeros: allocating 128 bytes was made to fail")
+	third, err := New("zeros", 100, device.Host, true)
+	require.NoError(t, err, "only one fails")
+	first.Release()
+	third.Release()
+	require.Equal(t, before.InUse, MemoryStats().InUse)
+}

@@ -98,3 +98,41 @@ func TestNumbersKeepAllBits(t *testing.T) {
 	assert.Equal(t, int64(math.MaxInt64-1), n.Item().I)
 	assert.Equal(t, dtype.Number, n.Rank())
 }
+
+func TestRestoredTensorsAreAsTheyWere(t *testing.T) {
+	before := storage.MemoryStats().InUse
+	for _, n := range []int64{0, 3, 5000} {
+		a, err := tensor.Zeros("zeros", []int64{n, 1}, dtype.Float32, device.Host)
+		require.NoError(t, err)
+		if n > 0 {
+			tensor.Put(a.Data(), dtype.Float32, dtype.FloatScalar(7))
+		}
+		used, nbytes := storage.MemoryStats().InUse, a.Storage().Nbytes()
+		var saved tensor.Saved
+		saved.Save(a)
+		require.NoError(t, a.Resize("add", []int64{100, 2, 300}))
+		saved.Restore()
+		assert.Equal(t, []int64{n, 1}, a.Sizes())
+		assert.Equal(t, []int64{1, 1}, a.Strides())
+		assert.Equal(t, nbytes, a.Storage().Nbytes())
+		assert.Equal(t, used, storage.MemoryStats().InUse)
+		if n > 0 {
+			assert.Equal(t, 7.0, a.At([]int64{0, 0}).F)
+		}
+		a.Release()
+	}
+	assert.Equal(t, before, storage.MemoryStats().InUse)
+}
+
+func TestFailedAllocationsOfRecycledTensorsLoseNothing(t *testing.T) {
+	a, err := tensor.Zeros("zeros", []int64{3}, dtype.Float32, device.Host)
+	require.NoError(t, err)
+	a.Recycle()
+	before := storage.MemoryStats()
+	storage.FailAfter(1)
+	_, err = tensor.Zeros("zeros", []int64{3}, dtype.Float32, device.Host)
+	assert.ErrorContains(t, err, "was made to fail")
+	after := storage.MemoryStats()
+	assert.Equal(t, before.InUse, after.InUse)
+	assert.Equal(t, before.Storages, after.Storages)
+}

@@ -1,29 +1,65 @@
 'use strict';
 
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
-const { inspect } = require('node:util');
 const native = require('./native.js');
+const memory = require('./memory.js');
 const { tensor, views } = require('./create.js');
+const { isDtype, kindOf, typeError } = require('./options.js');
 
 const { Tensor } = native;
-
-const isSafe = (n) => n <= Number.MAX_SAFE_INTEGER && n >= Number.MIN_SAFE_INTEGER;
-
-// Elements as JavaScript sees them, by dtype.
-const readers = {
-  bool: (array, i) => array[i] !== 0,
-  int64: (array, i) => (isSafe(array[i]) ? Number(array[i]) : array[i]),
-  complex64: (array, i) => ({ re: array[2 * i], im: array[2 * i + 1] }),
-  complex128: (array, i) => ({ re: array[2 * i], im: array[2 * i + 1] }),
-};
-const plain = (array, i) => array[i];
 
 // 16-bit floats are widened by the library.
 const wide = { float16: 'float32', bfloat16: 'float32', complex32: 'complex64' };
 
-function slice(start = null, stop = null, step = null) {
-  return { start, stop, step, kind: 'slice' };
+// Arrays longer than this are filled from empty: V8 makes tables of longer ones that have holes.
+const MOST_HOLES = 2 ** 25;
+
+const HIGH = 2 ** 21;
+const WORD = 2 ** 32;
+
+// Readers of a row of count elements from position at on, by what their typed arrays hold. Each makes its arrays in a place of its
+// own, where V8 learns what they hold.
+function plainRow(values) {
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0; i < count; i++) row[i] = values[at + i];
+    return row;
+  };
 }
+
+function boolRow(values) {
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0; i < count; i++) row[i] = values[at + i] !== 0;
+    return row;
+  };
+}
+
+function complexRow(values) {
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0, k = 2 * at; i < count; i++, k += 2) row[i] = { re: values[k], im: values[k + 1] };
+    return row;
+  };
+}
+
+// Integers are put together from their halves, without a BigInt for each: only those beyond 2^53 stay one.
+function bigRow(values) {
+  const low = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0, k = 2 * at; i < count; i++, k += 2) {
+      const l = low[k];
+      const h = low[k + 1];
+      if (h === l >> 31) row[i] = l;
+      else if (h < HIGH && (h > -HIGH || (h === -HIGH && l !== 0))) row[i] = h * WORD + (l >>> 0);
+      else row[i] = values[at + i];
+    }
+    return row;
+  };
+}
+
+const rows = { bool: boolRow, int64: bigRow, complex64: complexRow, complex128: complexRow };
 
 // Calls fn with t in a form that fits what is needed, and disposes that form when it is another tensor.
 function withForm(t, form, fn) {
@@ -40,7 +76,7 @@ function withItems(items, fn) {
   try {
     return fn(
       items.map((item) => {
-        if (!Array.isArray(item) && !ArrayBuffer.isView(item)) return item;
+        if (!Array.isArray(item) && !memory.isTyped(item)) return item;
         made.push(tensor(item, Array.isArray(item) && item.length === 0 ? { dtype: 'int64' } : {}));
         return made.at(-1);
       }),
@@ -52,12 +88,36 @@ function withItems(items, fn) {
 
 // The elements in row-major order.
 function elements(t, share) {
-  const memory = native.memoryOf(t, share);
-  if (memory) return new views[t.dtype](memory);
+  const found = native.memoryOf(t, share);
+  if (found) return new views[t.dtype](found);
   return withForm(t, t.contiguous(), (dense) => elements(dense, share));
 }
 
+// The options of to(): a dtype, a device or a tensor to be like can come first.
+function target(first, ...rest) {
+  const last = rest.at(-1);
+  const options = typeof last === 'object' && last !== null && !native.isTensor(last) ? rest.pop() : {};
+  if (native.isTensor(first)) return { dtype: first.dtype, device: first.device, ...options };
+  const given = [first, ...rest.filter((item) => item !== undefined && item !== null)];
+  const found = {};
+  for (const item of given) {
+    if (typeof item !== 'string') throw typeError(`to: the arguments must be a dtype, a device, a tensor or options, not ${kindOf(item)}`);
+    const name = isDtype(item) ? 'dtype' : 'device';
+    if (name === 'device' && !/^[a-z]+(:\d+)?$/.test(item)) throw typeError(`to: '${item}' is neither a dtype, such as 'float32', nor a device, such as 'cpu'`);
+    if (name in found) throw typeError(`to: there are two of '${found[name]}' and '${item}'`);
+    found[name] = item;
+  }
+  return { ...found, ...options };
+}
+
+const convert = Tensor.prototype.to;
+
 const methods = {
+  to(first, ...rest) {
+    if (typeof first === 'string' || native.isTensor(first)) return Reflect.apply(convert, this, [target(first, ...rest)]);
+    return Reflect.apply(convert, this, [first, ...rest]);
+  },
+
   data() {
     return elements(this, true);
   },
@@ -65,12 +125,19 @@ const methods = {
   toArray() {
     const { shape, dtype } = this;
     if (wide[dtype]) return withForm(this, this.to({ dtype: wide[dtype] }), (t) => t.toArray());
-    const array = elements(this, false);
-    const read = readers[dtype] ?? plain;
+    const read = (rows[dtype] ?? plainRow)(elements(this, false));
+    if (shape.length === 0) return read(0, 1)[0];
+    const last = shape.length - 1;
     let next = 0;
     const build = (depth) => {
-      if (depth === shape.length) return read(array, next++);
-      return Array.from({ length: shape[depth] }, () => build(depth + 1));
+      const count = shape[depth];
+      if (depth === last) {
+        next += count;
+        return read(next - count, count);
+      }
+      const list = count < MOST_HOLES ? new Array(count) : [];
+      for (let i = 0; i < count; i++) list[i] = build(depth + 1);
+      return list;
     };
     return build(0);
   },
@@ -85,7 +152,7 @@ const methods = {
 
   set(index, value) {
     const items = typeof index === 'string' ? index.split(',') : Array.isArray(index) ? index : [index];
-    const made = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : undefined;
+    const made = Array.isArray(value) || memory.isTyped(value) ? tensor(value) : undefined;
     try {
       const from = made ?? value;
       withItems(items, (all) => (native.isTensor(from) ? this.indexSet_(all, from) : this.indexSetScalar_(all, from)));
@@ -95,20 +162,29 @@ const methods = {
     return this;
   },
 
-  toString(options = {}) {
-    return native.toString(this, options);
-  },
-
-  [inspect.custom]() {
-    return this.disposed ? 'Tensor (disposed)' : native.toString(this);
+  *[Symbol.iterator]() {
+    const { shape } = this;
+    if (shape.length === 0) throw typeError('a tensor without dimensions has no rows to iterate over; item() gives its number');
+    for (let i = 0; i < shape[0]; i++) yield this.at(i);
   },
 };
 
 for (const name of Reflect.ownKeys(methods)) {
   Object.defineProperty(Tensor.prototype, name, { value: methods[name], writable: true, configurable: true });
 }
+// As of arrays: how many rows there are.
+Object.defineProperty(Tensor.prototype, 'length', {
+  configurable: true,
+  get() {
+    return this.shape[0];
+  },
+});
 for (const Class of [Tensor, native.Storage, native.Generator]) {
   if (Symbol.dispose) Object.defineProperty(Class.prototype, Symbol.dispose, { value: Class.prototype.dispose, writable: true, configurable: true });
 }
 
-module.exports = { slice };
+function slice(start = null, stop = null, step = null) {
+  return { start, stop, step, kind: 'slice' };
+}
+
+module.exports = { slice, elements };

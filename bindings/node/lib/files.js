@@ -2,13 +2,11 @@
 
 // save and load: JavaScript's containers as the JSON text and list of tensors that files take, and back.
 const native = require('./native.js');
+const memory = require('./memory.js');
 const { tensor } = require('./create.js');
+const { typeError } = require('./options.js');
 
 const { Tensor, Storage } = native;
-
-function failure(message) {
-  return Object.assign(new TypeError(message), { code: 'TENSOR_ERROR_TYPE' });
-}
 
 // Collects the tensors of a value while it turns the value into what JSON.stringify takes.
 class Encoder {
@@ -35,7 +33,7 @@ class Encoder {
   count(value, open) {
     const items = contents(value);
     if (!items) return;
-    if (open.includes(value)) throw failure('save: a container contains itself');
+    if (open.includes(value)) throw typeError('save: a container contains itself');
     const seen = this.counts.get(value) ?? 0;
     this.counts.set(value, seen + 1);
     if (seen > 0) return;
@@ -76,7 +74,7 @@ class Encoder {
       case 'object':
         return value === null ? null : this.object(value, path);
       default:
-        throw failure(`save: ${path} is ${typeof value}, which files cannot hold`);
+        throw typeError(`save: ${path} is ${typeof value}, which files cannot hold`);
     }
   }
 
@@ -89,8 +87,9 @@ class Encoder {
     if (value instanceof Map) return this.dict(value, path);
     if (value.kind === 'float' && typeof value.value === 'number') return this.float(value.value);
     const prototype = Object.getPrototypeOf(value);
-    if (prototype !== null && prototype !== Object.prototype) {
-      throw failure(`save: ${path} is a ${value.constructor?.name}, which files cannot hold; convert it to a tensor, a plain object or an array`);
+    // Objects of other contexts have another Object.prototype.
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+      throw typeError(`save: ${path} is a ${value.constructor?.name}, which files cannot hold; convert it to a tensor, a plain object or an array`);
     }
     const keys = Object.keys(value);
     if (keys.length === 2 && typeof value.re === 'number' && typeof value.im === 'number') return { complex: [this.float(value.re), this.float(value.im)] };
@@ -216,7 +215,7 @@ async function loadAsync(path, options) {
 }
 
 function loadBytes(data, options) {
-  if (!(data instanceof Uint8Array)) throw failure('loadBytes: the data must be a Uint8Array');
+  if (memory.nameOf(data) !== 'Uint8Array') throw typeError('loadBytes: the data must be a Uint8Array');
   const bytes = tensor(data);
   try {
     return new Decoder(native.loadBytes(bytes, options ?? {})).value;

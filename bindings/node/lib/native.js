@@ -2,11 +2,12 @@
 
 // Loads the addon, which lies beside libtensor.so in build/.
 const path = require('node:path');
+const { install } = require('./classes.js');
 
 const file = path.join(__dirname, '..', 'build', 'libtensor.node');
 
 try {
-  module.exports = require(file);
+  module.exports = install(require(file));
 } catch (error) {
   throw new Error(
     `libtensor: the addon ${file} cannot be loaded on ${process.platform}-${process.arch} (${error.message}); ` +

@@ -16,7 +16,14 @@ static void close_env(napi_env env, void *data, void *hint) {
     free(e->scope);
     e->scope = outer;
   }
+  for (size_t i = 0; i < e->memory_room; i++)
+    for (lt_memory *m = e->memories[i], *next; m; m = next) {
+      next = m->next;
+      free(m);
+    }
+  free(e->memories);
   free(e->bindings);
+  lt_free_async(e);
   lt_free_pool(e->pool);
   free(e);
 }
@@ -24,6 +31,12 @@ static void close_env(napi_env env, void *data, void *hint) {
 static napi_value live_handles(napi_env env, napi_callback_info info) {
   (void)info;
   return lt_from_int(env, tensor_live_handles());
+}
+
+// accountedBytes(): what V8 has been told, or will be, of this environment's memory.
+static napi_value accounted_bytes(napi_env env, napi_callback_info info) {
+  (void)info;
+  return lt_from_int(env, lt_get_env(env)->bytes);
 }
 
 static napi_value dtype_size(napi_env env, napi_callback_info info) {
@@ -43,13 +56,15 @@ NAPI_MODULE_INIT() {
     free(e);
     return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
   }
+  e->default_dtype = TENSOR_FLOAT32;
   const napi_property_descriptor functions[] = {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+      {"accountedBytes", NULL, accounted_bytes, NULL, NULL, NULL, napi_default, NULL},
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
-      !lt_define_classes(env, exports) || !lt_define_memory(env, exports) ||
-      !lt_define_operators(env, e, exports) ||
+      !lt_define_classes(env, exports) || !lt_define_buffers(env, exports) ||
+      !lt_define_operators(env, e, exports) || !lt_open_async(env, e, exports) ||
       !lt_ok(env,
              napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;

@@ -1,6 +1,6 @@
 // The Node addon. gen_operators.c describes every operator in tables; call.c binds JavaScript
-// arguments to a description and runs it, at once or on a thread of the pool. One lt_env exists per
-// Node environment (the main thread, each worker).
+// arguments to a description and runs it, at once or, by async.c, on a thread of its own. One
+// lt_env exists per Node environment (the main thread, each worker).
 #ifndef LIBTENSOR_NODE_ADDON_H
 #define LIBTENSOR_NODE_ADDON_H
 
@@ -37,7 +37,9 @@ enum {
   LT_IS_KEYWORD = 4,
   LT_HAS_DEFAULT = 8,
   LT_IS_MUTATED = 16,
-  LT_IS_ALIAS = 32
+  LT_IS_ALIAS = 32,
+  LT_IS_MOVED = 64,     // the call may give the argument's storage other memory
+  LT_IS_VARIADIC = 128  // the items of the list may be given as arguments
 };
 
 // An argument or result in C form.
@@ -111,19 +113,22 @@ enum { LT_MAX_ARGUMENTS = 24, LT_MAX_RESULTS = 8 };
 // --------------------------------------------------------------------------------------------------------
 // environments
 
+typedef struct lt_memory lt_memory;
 typedef struct lt_buffer lt_buffer;
 
 // What a JavaScript Tensor, Storage or Generator wraps. Only its environment's thread touches it.
 typedef struct lt_box {
   void *handle;
-  uint8_t kind;                    // LT_TENSOR, LT_STORAGE, LT_GENERATOR
-  bool wrapped;                    // the JavaScript object lives
-  bool disposed;                   // the user has let go of it
-  int32_t users;                   // asynchronous calls that need the handle
-  int32_t reading;                 // asynchronous calls that read it
-  bool writing;                    // an asynchronous call writes it
-  int64_t bytes;                   // accounted as external memory
-  lt_buffer *buffer;               // the ArrayBuffer whose memory the tensor shares, if any
+  uint8_t kind;           // LT_TENSOR, LT_STORAGE, LT_GENERATOR
+  bool wrapped;           // the JavaScript object lives
+  bool disposed;          // the user has let go of it
+  bool writing;           // an asynchronous call writes it
+  int32_t reading;        // asynchronous calls that read it
+  int32_t users;          // asynchronous calls that need the handle
+  lt_memory *memory;      // of its storage, NULL without
+  napi_ref lent;          // weak: the ArrayBuffer that data() gave
+  const void *lent_data;  // its address and length
+  size_t lent_bytes;
   struct lt_box *previous, *next;  // in the scope's list
   struct lt_scope *scope;
   napi_ref object;               // weak
@@ -138,15 +143,23 @@ typedef struct lt_scope {
 typedef struct lt_pool lt_pool;
 
 typedef struct lt_env {
+  napi_env env;
   lt_pool *pool;
-  napi_ref classes[3];  // by kind
+  napi_ref classes[3];    // by kind
+  napi_ref factories[3];  // functions that make an object of each
+  napi_ref collector;     // collects garbage: of young objects, or with true of all
   struct lt_binding *bindings;
-  lt_box *pending;  // for the constructor that lt_wrap calls
   lt_scope *scope;
-  lt_box *newest;                   // of all boxes whose object has not been finalized
-  int64_t boxes, made, made_bytes;  // how many there are, and what came since the last sweep
-  int64_t unreported;               // external bytes that V8 has not been told of
+  lt_box *newest;        // of all boxes whose object has not been finalized
+  int64_t boxes, made;   // how many there are, and what came since the last sweep
+  lt_memory **memories;  // a hash table by address
+  size_t memory_count, memory_room;
+  int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection
+  int64_t patience;           // how much may come before the next
+  int64_t unreported;         // external bytes that V8 has not been told of
+  tensor_dtype default_dtype;
   struct lt_inbox *inbox;
+  struct lt_async *async;
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -172,25 +185,75 @@ bool lt_ok(napi_env env, napi_status status);
 // ---------------------------------------------------------------------------------------------------------------
 // boxes
 
-// Makes the JavaScript object that owns handle. bytes is what it adds to the memory of the process.
-// NULL on failure, after which the handle is freed.
-napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes);
+// What a call does with a box: it looks at its sizes and strides, reads or writes its elements, or
+// gives its storage other memory.
+typedef enum lt_access { LT_LOOKS, LT_READS, LT_WRITES, LT_MOVES } lt_access;
+
+typedef struct lt_call lt_call;
+
+// Makes the JavaScript object that owns handle, a result of call, which may be NULL. NULL on
+// failure, after which the handle is freed.
+napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
+void lt_free_handle(lt_type kind, void *handle);
 // The box behind an object of ours, NULL for all else.
 lt_box *lt_unwrap(napi_env env, napi_value value);
-// Checks that a box can be read, or written; throws otherwise.
-bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box, bool write);
+// Checks that a box can be used as access says; throws otherwise.
+bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
+                  lt_access access);
 void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
+// Gives back memory of objects that nobody reaches before a call that needs more.
+void lt_make_room(napi_env env, lt_env *e);
+// Tells V8 of external memory.
+void lt_account(napi_env env, lt_env *e, int64_t bytes);
 bool lt_define_classes(napi_env env, napi_value exports);
+
+// -------------------------------------------------------------------------------------------------------
+// memory of storages
+
+// The bytes of one storage, known by their address, which all boxes over them share.
+struct lt_memory {
+  uintptr_t base;          // 0 for none; then it is not in the table
+  int64_t bytes;           // accounted as external memory
+  int32_t users;           // boxes, and ArrayBuffers that data() gave
+  bool resized;            // maybe to fewer bytes than a tensor over them needs
+  lt_buffer *buffer;       // the ArrayBuffer that the bytes lie in, if any
+  struct lt_held *claims;  // what asynchronous calls use
+  lt_memory *next;         // in the table
+};
+
+// Finds or makes the memory of a new box; call, which may be NULL, made it. Without memory for that
+// the box is not accounted.
+void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call);
+void lt_detach(napi_env env, lt_env *e, lt_box *box);
+void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
+// Follows a box whose call may have moved its memory, or put it over another storage's.
+void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
+// Whether asynchronous calls leave a box's elements free for an access; false with what they do.
+bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing);
+// Whether a tensor's elements all lie in its storage, which may have been made smaller.
+bool lt_fits_storage(const lt_box *box);
+void lt_claim(struct lt_held *held);
+void lt_unclaim(struct lt_held *held);
 
 // -------------------------------------------------------------------------------------------------------
 // shared buffers
 
-// Ties a result to the ArrayBuffer that it shares memory with, when one of the call's tensors does.
-void lt_inherit_buffer(lt_box *box, lt_buffer *from);
+// An ArrayBuffer whose memory tensors use. Only its environment's thread may let go of it, but its
+// last tensor can be freed on any thread: that thread leaves it in the environment's inbox.
+struct lt_buffer {
+  napi_ref array_buffer;
+  const char *data;
+  size_t length;
+  bool detachable;  // another owner can take the memory away at any time
+  int32_t holders;  // memories, and the storage
+  struct lt_inbox *inbox;
+  lt_buffer *next;
+};
+
 void lt_release_buffer(napi_env env, lt_buffer *buffer);
 bool lt_buffer_detached(napi_env env, const lt_buffer *buffer);
-bool lt_define_memory(napi_env env, napi_value exports);
+bool lt_define_buffers(napi_env env, napi_value exports);
 bool lt_open_inbox(napi_env env, lt_env *e);
 void lt_close_inbox(lt_env *e);
 // Lets go of ArrayBuffers whose last tensor was freed, maybe on another thread.
@@ -214,6 +277,7 @@ typedef enum lt_kind {
   LT_JS_GENERATOR,
   LT_JS_SLICE,
   LT_JS_OBJECT,
+  LT_JS_REST,  // the integers from one argument on, as a list
   LT_JS_OTHER
 } lt_kind;
 
@@ -221,24 +285,36 @@ typedef enum lt_kind {
 typedef struct lt_js {
   napi_value value;
   lt_kind kind;
-  tensor_scalar scalar;  // of numbers
-  lt_box *box;           // of tensors, storages and generators
+  tensor_scalar scalar;      // of numbers
+  lt_box *box;               // of tensors, storages and generators
+  const struct lt_js *rest;  // of LT_JS_REST: the first
+  int rest_count;
 } lt_js;
 
+// A tensor, storage or generator of a call.
 typedef struct lt_held {
   lt_box *box;
-  bool write;
+  const char *argument;
+  lt_access access;
+  void **handle;   // where the call finds it
+  tensor_t *copy;  // that an asynchronous call works on instead
+  // The elements as an asynchronous call's claim on the memory.
+  lt_memory *memory;
+  const char *low, *high;
+  struct lt_held *previous, *next;
 } lt_held;
 
 // One call: its bound arguments and what it must give back. Kept on the heap by asynchronous calls.
-typedef struct lt_call {
+struct lt_call {
   const lt_operator *op;
   lt_mode mode;
   lt_form form;
   lt_value arguments[LT_MAX_ARGUMENTS];
   lt_value results[LT_MAX_RESULTS];
   napi_value outs[LT_MAX_RESULTS];  // the objects that an out or in-place form returns
+  bool views;                       // it only makes views, and reads no elements
   bool shares;                      // a tensor of the call lies in an ArrayBuffer
+  bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call
   int32_t held_count, held_room;
   tensor_t *temporaries[LT_MAX_ARGUMENTS];  // numbers made into operands
@@ -246,7 +322,7 @@ typedef struct lt_call {
   struct lt_block *blocks;  // of lists and strings
   size_t used;
   _Alignas(16) char inline_block[512];
-} lt_call;
+};
 
 // False only with an exception pending.
 bool lt_look(napi_env env, napi_value value, lt_js *js);
@@ -269,8 +345,35 @@ bool lt_read_dtype(const char *text, tensor_dtype *dtype);
 // ---------------------------------------------------------------------------------------------------------------
 // calls
 
+// A function of the module or a method of a class: an entry in one of its forms.
+typedef struct lt_binding {
+  const lt_entry *entry;
+  lt_mode mode;
+  bool method, async;
+} lt_binding;
+
 void *lt_allocate(lt_call *call, size_t bytes);
-bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, bool write);
+// Checks a box and notes that the call uses it; *handle is where the call finds its handle.
+bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
+             void **handle);
+// Checks all boxes again: getters and proxies among the arguments may have disposed or transferred
+// what was bound before.
+bool lt_check_held(napi_env env, const lt_call *call);
+// Reads the arguments of a call; signal is NULL, or takes the option of that name.
+bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value *signal);
+// Runs the C function, on any thread, with the default dtype of the environment.
+tensor_status lt_run(lt_call *call, tensor_dtype default_dtype);
+// The value that a call returns; the results are JavaScript's from then on.
+napi_value lt_results(napi_env env, lt_call *call);
+void lt_drop_results(lt_call *call);
+void lt_end_call(lt_call *call);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
+
+// -------------------------------------------------------------------------------------------------------
+// asynchronous calls
+
+napi_value lt_invoke_async(napi_env env, napi_callback_info info);
+bool lt_open_async(napi_env env, lt_env *e, napi_value exports);
+void lt_free_async(lt_env *e);
 
 #endif

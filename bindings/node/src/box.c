@@ -7,13 +7,14 @@
 static const char *const class_names[] = {"Tensor", "Storage", "Generator"};
 
 enum {
-  REPORT_BYTES = 1 << 18,  // V8 is told of external memory in steps of this
-  SWEEP_BYTES =
-      1 << 26,  // new memory, and new handles, after which collected objects are looked for
-  SWEEP_BOXES = 1 << 13
+  REPORT_BYTES = 1 << 18,    // V8 is told of external memory in steps of this
+  SWEEP_BOXES = 1 << 13,     // new handles after which collected objects are looked for
+  LEAST_GARBAGE = 32 << 20,  // bytes of new memory before garbage is looked for
+  MOST_GARBAGE = 256 << 20
 };
 
-static void account(napi_env env, lt_env *e, int64_t bytes) {
+void lt_account(napi_env env, lt_env *e, int64_t bytes) {
+  e->bytes += bytes;
   e->unreported += bytes;
   if (e->unreported < REPORT_BYTES && e->unreported > -REPORT_BYTES) return;
   int64_t now;
@@ -21,13 +22,18 @@ static void account(napi_env env, lt_env *e, int64_t bytes) {
   e->unreported = 0;
 }
 
-static void free_handle(napi_env env, lt_box *box) {
-  if (box->kind == LT_TENSOR) tensor_free(box->handle);
-  if (box->kind == LT_STORAGE) tensor_storage_free(box->handle);
-  if (box->kind == LT_GENERATOR) tensor_generator_free(box->handle);
+void lt_free_handle(lt_type kind, void *handle) {
+  if (kind == LT_TENSOR) tensor_free(handle);
+  if (kind == LT_STORAGE) tensor_storage_free(handle);
+  if (kind == LT_GENERATOR) tensor_generator_free(handle);
+}
+
+static void free_handle(napi_env env, lt_env *e, lt_box *box) {
+  lt_free_handle(box->kind, box->handle);
   box->handle = NULL;
-  if (box->buffer) lt_release_buffer(env, box->buffer);
-  box->buffer = NULL;
+  lt_detach(env, e, box);
+  if (box->lent) napi_delete_reference(env, box->lent);
+  box->lent = NULL;
 }
 
 static void leave_scope(lt_box *box) {
@@ -52,8 +58,7 @@ static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (box->disposed) return;
   box->disposed = true;
   leave_scope(box);
-  account(env, e, -box->bytes);
-  if (box->users == 0) free_handle(env, box);
+  if (box->users == 0) free_handle(env, e, box);
   lt_drain_inbox(env, e);
 }
 
@@ -87,69 +92,92 @@ static void sweep(napi_env env, lt_env *e) {
     }
     napi_close_handle_scope(env, handles);
   }
-  e->made = e->made_bytes = 0;
+  e->made = 0;
+}
+
+static void collect(napi_env env, lt_env *e, bool all) {
+  napi_value collector, undefined, argument, result;
+  if (!e->collector || napi_get_reference_value(env, e->collector, &collector) != napi_ok ||
+      napi_get_undefined(env, &undefined) != napi_ok ||
+      napi_get_boolean(env, all, &argument) != napi_ok ||
+      napi_call_function(env, undefined, collector, 1, &argument, &result) != napi_ok)
+    return;
+  sweep(env, e);
+}
+
+// V8 sees small objects, not the memory behind them, and lets them lie. So garbage is collected
+// here when memory has grown by a quarter: young objects first, which takes a fraction of a
+// millisecond, and all where that is not enough. Where nothing was garbage the next look is later.
+void lt_make_room(napi_env env, lt_env *e) {
+  if (e->bytes < e->kept_bytes) e->kept_bytes = e->bytes;
+  int64_t quarter = e->kept_bytes / 4;
+  int64_t allowed = quarter > e->patience ? quarter : e->patience;
+  if (e->bytes - e->kept_bytes > allowed) {
+    int64_t before = e->bytes;
+    collect(env, e, false);
+    if (e->bytes - e->kept_bytes > allowed / 2) collect(env, e, true);
+    bool garbage = before - e->bytes > allowed / 2;
+    e->patience = garbage ? LEAST_GARBAGE : 2 * e->patience;
+    if (e->patience > MOST_GARBAGE) e->patience = MOST_GARBAGE;
+    e->kept_bytes = e->bytes;
+  } else if (e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES)) {
+    sweep(env, e);
+  }
 }
 
 void lt_use(lt_box *box) { box->users++; }
 
 void lt_unuse(napi_env env, lt_box *box) {
   if (--box->users > 0) return;
-  if (box->disposed && box->handle) free_handle(env, box);
-  if (!box->wrapped) lt_free_box(lt_get_env(env)->pool, box);
+  lt_env *e = lt_get_env(env);
+  if (box->disposed && box->handle) free_handle(env, e, box);
+  if (!box->wrapped) lt_free_box(e->pool, box);
 }
 
-// Runs for every object of the three classes; only lt_wrap can make one.
+// Objects come from the factories, not from the constructors.
 static napi_value construct(napi_env env, napi_callback_info info) {
-  napi_value self;
   void *data;
-  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, &data))) return NULL;
+  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, NULL, &data))) return NULL;
+  const char *name = data;
+  lt_throw_type(env, "%s is not constructed with new: use %s", name,
+                strcmp(name, "Tensor") == 0
+                    ? "tensor(data), zeros(size) or another function that makes tensors"
+                : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
+                                               : "generatorNew()");
+  return NULL;
+}
+
+static napi_value new_object(napi_env env, lt_env *e, lt_box *box) {
+  napi_value factory, undefined, object;
+  if (!lt_ok(env, napi_get_reference_value(env, e->factories[box->kind], &factory)) ||
+      !lt_ok(env, napi_get_undefined(env, &undefined)) ||
+      !lt_ok(env, napi_call_function(env, undefined, factory, 0, NULL, &object)) ||
+      !lt_ok(env, napi_wrap(env, object, box, finalize, NULL, &box->object)))
+    return NULL;
+  return object;
+}
+
+napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call) {
   lt_env *e = lt_get_env(env);
-  lt_box *box = e->pending;
-  e->pending = NULL;
+  lt_box *box = lt_new_box(e->pool);
   if (!box) {
-    const char *name = data;
-    lt_throw_type(env, "%s is not constructed with new: use %s", name,
-                  strcmp(name, "Tensor") == 0
-                      ? "tensor(data), zeros(size) or another function that makes tensors"
-                  : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
-                                                 : "generatorNew()");
+    lt_free_handle(kind, handle);
+    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
+  }
+  box->kind = kind, box->handle = handle;
+  napi_value object = new_object(env, e, box);
+  if (!object) {
+    lt_free_handle(kind, handle);
+    lt_free_box(e->pool, box);
     return NULL;
   }
-  if (!lt_ok(env, napi_wrap(env, self, box, finalize, NULL, &box->object))) return NULL;
   box->wrapped = true;
   box->older = e->newest;
   if (box->older) box->older->newer = box;
   e->newest = box;
-  e->boxes++;
-  return self;
-}
-
-napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
-  lt_env *e = lt_get_env(env);
-  lt_box *box = lt_new_box(e->pool);
-  if (!box) {
-    lt_box orphan = {.kind = kind, .handle = handle};
-    free_handle(env, &orphan);
-    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
-  }
-  box->kind = kind, box->handle = handle, box->bytes = bytes;
-  napi_value class, object;
-  e->pending = box;
-  if (!lt_ok(env, napi_get_reference_value(env, e->classes[kind], &class)) ||
-      !lt_ok(env, napi_new_instance(env, class, 0, NULL, &object))) {
-    e->pending = NULL;
-    if (!box->wrapped) {
-      free_handle(env, box);
-      lt_free_box(e->pool, box);
-    }
-    return NULL;
-  }
+  e->boxes++, e->made++;
   if (e->scope) enter_scope(box, e->scope);
-  account(env, e, bytes);
-  e->made++, e->made_bytes += bytes;
-  if (e->made_bytes >= SWEEP_BYTES ||
-      e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES))
-    sweep(env, e);
+  lt_attach(env, e, box, call);
   return object;
 }
 
@@ -160,18 +188,24 @@ lt_box *lt_unwrap(napi_env env, napi_value value) {
   return box;
 }
 
-bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box, bool write) {
+bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
+                  lt_access access) {
   char message[256];
   const char *state = NULL;
   tensor_status status = TENSOR_ERROR_HANDLE;
   if (box->disposed) {
     state = "has been disposed";
-  } else if (box->buffer && lt_buffer_detached(env, box->buffer)) {
+  } else if (box->memory && box->memory->buffer && lt_buffer_detached(env, box->memory->buffer)) {
     state = "shares an ArrayBuffer that was transferred away";
-  } else if (box->writing || (write && box->reading)) {
+  } else if (box->writing || (access >= LT_WRITES && box->reading)) {
     status = TENSOR_ERROR_RUNTIME;
     state = box->writing ? "is being written by an asynchronous call"
                          : "is being read by an asynchronous call";
+  } else if (!lt_unclaimed(box, access, &state)) {
+    status = TENSOR_ERROR_RUNTIME;
+  } else if ((access == LT_READS || access == LT_WRITES) && !lt_fits_storage(box)) {
+    status = TENSOR_ERROR_RUNTIME;
+    state = "has elements beyond its storage, which was made smaller; resize_ makes room for them";
   }
   if (!state) return true;
   snprintf(message, sizeof message, "%s: argument '%s' (a %s) %s", op, argument,
@@ -232,7 +266,7 @@ static napi_value get_property(napi_env env, napi_callback_info info) {
   }
   // Sizes may change under an asynchronous call that writes, so that the tensor is off limits until
   // it is done.
-  if (!lt_check_box(env, names[p], "self", box, false)) return NULL;
+  if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
   const tensor_t *t = box->handle;
   switch (p) {
     case SHAPE:
@@ -302,14 +336,27 @@ static napi_value is_tensor(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// install(Tensor's factory, Storage's, Generator's, collector): see lib/classes.js.
+static napi_value install(napi_env env, napi_callback_info info) {
+  size_t argc = 4;
+  napi_value argv[4];
+  lt_env *e = lt_get_env(env);
+  napi_ref *const refs[] = {&e->factories[LT_TENSOR], &e->factories[LT_STORAGE],
+                            &e->factories[LT_GENERATOR], &e->collector};
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL))) return NULL;
+  for (int i = 0; i < 4; i++)
+    if (!*refs[i] && !lt_ok(env, napi_create_reference(env, argv[i], 1, refs[i]))) return NULL;
+  return NULL;
+}
+
 static bool define_class(napi_env env, napi_value exports, lt_type kind) {
-#define PROPERTY(name, what)                                               \
-  {                                                                        \
-    name, NULL, NULL, get_property, NULL, NULL, napi_default, (void *)what \
+#define PROPERTY(name, what)                                                    \
+  {                                                                             \
+    name, NULL, NULL, get_property, NULL, NULL, napi_configurable, (void *)what \
   }
   const napi_property_descriptor members[] = {
       {"dispose", NULL, dispose_method, NULL, NULL, NULL, napi_default_method, NULL},
-      {"disposed", NULL, NULL, is_disposed, NULL, NULL, napi_default, NULL},
+      {"disposed", NULL, NULL, is_disposed, NULL, NULL, napi_configurable, NULL},
       PROPERTY("shape", SHAPE),
       PROPERTY("strides", STRIDES),
       PROPERTY("dtype", DTYPE),
@@ -320,10 +367,14 @@ static bool define_class(napi_env env, napi_value exports, lt_type kind) {
       PROPERTY("storageOffset", OFFSET),
   };
 #undef PROPERTY
-  napi_value class;
+  napi_value class, prototype;
   size_t count = kind == LT_TENSOR ? sizeof members / sizeof *members : 2;
+  // The members are defined on the prototype: those of napi_define_class insist on objects that its
+  // constructor made.
   return lt_ok(env, napi_define_class(env, class_names[kind], NAPI_AUTO_LENGTH, construct,
-                                      (void *)class_names[kind], count, members, &class)) &&
+                                      (void *)class_names[kind], 0, NULL, &class)) &&
+         lt_ok(env, napi_get_named_property(env, class, "prototype", &prototype)) &&
+         lt_ok(env, napi_define_properties(env, prototype, count, members)) &&
          lt_ok(env, napi_create_reference(env, class, 1, &lt_get_env(env)->classes[kind])) &&
          lt_ok(env, napi_set_named_property(env, exports, class_names[kind], class));
 }
@@ -332,8 +383,10 @@ bool lt_define_classes(napi_env env, napi_value exports) {
   const napi_property_descriptor functions[] = {
       {"enterScope", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
+      {"install", NULL, install, NULL, NULL, NULL, napi_default, NULL},
       {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
+  lt_get_env(env)->patience = LEAST_GARBAGE;
   return define_class(env, exports, LT_TENSOR) && define_class(env, exports, LT_STORAGE) &&
          define_class(env, exports, LT_GENERATOR) &&
          lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,

@@ -1,14 +1,8 @@
 // Binding of JavaScript arguments to an operator's overloads, the call itself, and its results.
+#include <pthread.h>
 #include <stdio.h>
 
 #include "addon.h"
-
-// A function of the module or a method of a class: an entry in one of its forms.
-typedef struct lt_binding {
-  const lt_entry *entry;
-  lt_mode mode;
-  bool method, async;
-} lt_binding;
 
 enum { MAX_INPUTS = LT_MAX_ARGUMENTS + 1 };
 
@@ -23,7 +17,8 @@ typedef struct inputs {
   int count;
   option options[MAX_INPUTS];
   int option_count;
-  napi_value out;  // the option of that name, NULL without
+  napi_value out, signal;  // the options of those names, NULL without
+  lt_js rest;
 } inputs;
 
 // --------------------------------------------------------------------------------------------------
@@ -48,10 +43,12 @@ void *lt_allocate(lt_call *call, size_t bytes) {
   return block->data;
 }
 
-bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, bool write) {
-  if (!lt_check_box(env, call->op->name, argument, box, write)) return false;
+bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
+             void **handle) {
+  if (access == LT_READS && call->views) access = LT_LOOKS;
+  if (!lt_check_box(env, call->op->name, argument, box, access)) return false;
   if (call->held_count == call->held_room) {
-    int32_t room = call->held_room ? 2 * call->held_room : 8;
+    int32_t room = call->held_room ? 2 * call->held_room : 4;
     lt_held *held = lt_allocate(call, (size_t)room * sizeof *held);
     if (!held) {
       lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
@@ -60,20 +57,34 @@ bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, boo
     if (call->held_count) memcpy(held, call->held, (size_t)call->held_count * sizeof *held);
     call->held = held, call->held_room = room;
   }
-  call->held[call->held_count++] = (lt_held){box, write};
-  call->shares |= box->buffer != NULL;
+  call->held[call->held_count++] =
+      (lt_held){.box = box, .argument = argument, .access = access, .handle = handle};
+  call->shares |= box->memory && box->memory->buffer;
+  call->moves |= access == LT_MOVES;
+  *handle = box->handle;
+  return true;
+}
+
+bool lt_check_held(napi_env env, const lt_call *call) {
+  for (int i = 0; i < call->held_count; i++) {
+    const lt_held *held = &call->held[i];
+    if (!lt_check_box(env, call->op->name, held->argument, held->box, held->access)) return false;
+  }
   return true;
 }
 
 static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->op = op, call->mode = mode;
-  call->shares = false;
+  call->shares = call->moves = false;
+  call->views = mode == LT_FUNCTION && op->result_count > 0;
+  for (int i = 0; i < op->result_count; i++)
+    call->views &= (op->results[i].flags & LT_IS_ALIAS) != 0;
   call->held = NULL, call->held_count = call->held_room = 0;
   call->temporary_count = 0;
   call->blocks = NULL, call->used = 0;
 }
 
-static void end_call(lt_call *call) {
+void lt_end_call(lt_call *call) {
   for (int i = 0; i < call->temporary_count; i++) tensor_free(call->temporaries[i]);
   while (call->blocks) {
     lt_block *next = call->blocks->next;
@@ -85,12 +96,24 @@ static void end_call(lt_call *call) {
 // ----------------------------------------------------------------------------------------------------------
 // inputs
 
-static bool read_options(napi_env env, const char *op, napi_value object, inputs *in) {
+// Objects that hold no options although they have no properties of their own: Map, Date, instances.
+static bool is_plain(napi_env env, napi_value object) {
+  napi_value prototype, above;
+  napi_valuetype type;
+  return napi_get_prototype(env, object, &prototype) == napi_ok &&
+         napi_typeof(env, prototype, &type) == napi_ok &&
+         (type == napi_null || (napi_get_prototype(env, prototype, &above) == napi_ok &&
+                                napi_typeof(env, above, &type) == napi_ok && type == napi_null));
+}
+
+static bool read_options(napi_env env, const char *op, napi_value object, bool async, inputs *in) {
   napi_value names;
   uint32_t count;
   if (!lt_ok(env, napi_get_property_names(env, object, &names)) ||
       !lt_ok(env, napi_get_array_length(env, names, &count)))
     return false;
+  if (count == 0 && !is_plain(env, object))
+    return lt_throw_type(env, "%s: the options must be a plain object, such as {out: x}", op);
   for (uint32_t i = 0; i < count; i++) {
     napi_value key, value;
     size_t length;
@@ -103,6 +126,10 @@ static bool read_options(napi_env env, const char *op, napi_value object, inputs
     if (o->js.kind == LT_JS_ABSENT) continue;
     if (strcmp(o->name, "out") == 0) {
       if (o->js.kind != LT_JS_NULL) in->out = value;
+      continue;
+    }
+    if (async && strcmp(o->name, "signal") == 0) {
+      if (o->js.kind != LT_JS_NULL) in->signal = value;
       continue;
     }
     in->option_count++;
@@ -119,7 +146,7 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
   const lt_binding *b = *binding = data;
   const char *op = b->entry->overloads->name;
   in->count = in->option_count = 0;
-  in->out = NULL;
+  in->out = in->signal = NULL;
   if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
@@ -127,7 +154,7 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
     if (!lt_look(env, values[i], &in->positional[in->count++])) return false;
   while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
   if (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_OBJECT)
-    return read_options(env, op, in->positional[--in->count].value, in);
+    return read_options(env, op, in->positional[--in->count].value, b->async, in);
   return true;
 }
 
@@ -140,20 +167,33 @@ static int find_argument(const lt_operator *op, const char *name) {
   return -1;
 }
 
+// How many arguments there are when the integers at the end, as in zeros(2, 3), are one list.
+static int gather(const lt_operator *op, inputs *in) {
+  int at = op->positional_count - 1;
+  if (at < 0 || in->count <= op->positional_count || !(op->arguments[at].flags & LT_IS_VARIADIC))
+    return in->count;
+  for (int i = at; i < in->count; i++)
+    if (in->positional[i].kind != LT_JS_INT) return in->count;
+  in->rest = (lt_js){.kind = LT_JS_REST, .rest = &in->positional[at], .rest_count = in->count - at};
+  return op->positional_count;
+}
+
 // Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
 // not fit.
-static bool fit(napi_env env, const lt_operator *op, lt_mode mode, const inputs *in,
-                const lt_js **given, char *why, size_t room) {
+static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, const lt_js **given,
+                char *why, size_t room) {
   if (!op->forms[mode][0]) {
     snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
     return false;
   }
-  if (in->count > op->positional_count) {
+  int count = gather(op, in);
+  if (count > op->positional_count) {
     snprintf(why, room, "it takes %d positional arguments, but %d were given", op->positional_count,
              in->count);
     return false;
   }
-  for (int i = 0; i < op->argument_count; i++) given[i] = i < in->count ? &in->positional[i] : NULL;
+  for (int i = 0; i < op->argument_count; i++) given[i] = i < count ? &in->positional[i] : NULL;
+  if (count < in->count) given[count - 1] = &in->rest;
   for (int i = 0; i < in->option_count; i++) {
     int at = find_argument(op, in->options[i].name);
     if (at < 0) {
@@ -196,8 +236,8 @@ static int signature(const lt_operator *op, char *to, size_t room) {
   return n < (int)room ? n : (int)room - 1;
 }
 
-static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode,
-                                 const inputs *in, const lt_js **given) {
+static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode, inputs *in,
+                                 const lt_js **given) {
   char why[256], message[1024];
   for (int i = 0; i < entry->count; i++)
     if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why))
@@ -235,10 +275,8 @@ static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_va
 static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to,
                             bool *number) {
   const lt_argument *a = &call->op->arguments[i];
-  if (js && js->kind == LT_JS_TENSOR) {
-    to->tensor = js->box->handle;
-    return lt_hold(env, call, a->name, js->box, false);
-  }
+  if (js && js->kind == LT_JS_TENSOR)
+    return lt_hold(env, call, a->name, js->box, LT_READS, (void **)&to->tensor);
   tensor_scalar scalar = js ? js->scalar : a->value.scalar;
   if (i == call->op->operand && call->op->forms[call->mode][1]) {
     to->scalar = scalar;
@@ -268,8 +306,8 @@ static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
           op->result_count > 1 ? "an array of a tensor for each result" : "a tensor",
           lt_kind_name(&js));
     call->outs[i] = item;
-    call->results[i].tensor = js.box->handle;
-    if (!lt_hold(env, call, "out", js.box, true)) return false;
+    if (!lt_hold(env, call, "out", js.box, LT_WRITES, (void **)&call->results[i].tensor))
+      return false;
   }
   return true;
 }
@@ -281,8 +319,8 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
     const lt_argument *a = &op->arguments[i];
     lt_value *to = &call->arguments[i];
     if (i == 0 && call->mode == LT_INPLACE) {
-      to->tensor = given[0]->box->handle;
-      if (!lt_hold(env, call, a->name, given[0]->box, true)) return false;
+      if (!lt_hold(env, call, a->name, given[0]->box, LT_WRITES, (void **)&to->tensor))
+        return false;
     } else if (a->type == LT_OPERAND) {
       if (!convert_operand(env, call, i, given[i], to, &number)) return false;
     } else if (given[i]) {
@@ -296,28 +334,19 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
                                                    op->arguments[0].flags & LT_IS_MUTATED);
   call->outs[0] = returns_self ? given[0]->value : NULL;
   call->form = op->forms[call->mode][number];
-  return call->mode != LT_OUT || bind_outs(env, call, in->out);
+  if (call->mode == LT_OUT && !bind_outs(env, call, in->out)) return false;
+  return lt_check_held(env, call);
 }
 
 // ----------------------------------------------------------------------------------------------------------
 // results
 
-static napi_value wrap_result(napi_env env, lt_call *call, tensor_t *tensor, bool alias) {
-  int64_t bytes = alias ? 0 : tensor_numel(tensor) * tensor_dtype_size(tensor_get_dtype(tensor));
-  napi_value object = lt_wrap(env, LT_TENSOR, tensor, bytes);
-  if (!object || !call->shares) return object;
-  lt_box *box = lt_unwrap(env, object);
-  for (int i = 0; i < call->held_count; i++)
-    if (call->held[i].box->buffer) lt_inherit_buffer(box, call->held[i].box->buffer);
-  return object;
-}
-
-static napi_value list_result(napi_env env, lt_call *call, lt_value *r, bool alias) {
+static napi_value list_result(napi_env env, lt_call *call, lt_value *r) {
   napi_value array, item = NULL;
   int64_t i = 0, n = r->tensors.length;
   if (lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array)))
     for (; i < n; i++) {
-      item = wrap_result(env, call, r->tensors.items[i], alias);
+      item = lt_wrap(env, LT_TENSOR, r->tensors.items[i], call);
       if (!item || !lt_ok(env, napi_set_element(env, array, (uint32_t)i, item))) {
         i++;
         break;
@@ -345,15 +374,14 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
   lt_value *r = &call->results[i];
   napi_value v = NULL;
   if (what->flags & LT_IS_LIST)
-    return what->type == LT_STR ? strings_result(env, r)
-                                : list_result(env, call, r, what->flags & LT_IS_ALIAS);
+    return what->type == LT_STR ? strings_result(env, r) : list_result(env, call, r);
   switch (what->type) {
     case LT_TENSOR:
-      return wrap_result(env, call, r->tensor, what->flags & LT_IS_ALIAS);
+      return lt_wrap(env, LT_TENSOR, r->tensor, call);
     case LT_STORAGE:
-      return lt_wrap(env, LT_STORAGE, r->storage, 0);
+      return lt_wrap(env, LT_STORAGE, r->storage, call);
     case LT_GENERATOR:
-      return lt_wrap(env, LT_GENERATOR, r->generator, 0);
+      return lt_wrap(env, LT_GENERATOR, r->generator, call);
     case LT_SCALAR:
       return lt_from_scalar(env, r->scalar);
     case LT_FLOAT:
@@ -375,14 +403,35 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
   }
 }
 
-static napi_value results(napi_env env, lt_call *call) {
+// Storages that the call gave other memory, or tensors another storage.
+static void follow_memory(napi_env env, lt_call *call) {
+  if (!call->moves && call->mode != LT_OUT) return;
+  bool moved = strcmp(call->op->name, "set_") != 0;
+  lt_env *e = lt_get_env(env);
+  for (int i = 0; i < call->held_count; i++)
+    if (call->held[i].access >= LT_WRITES && !call->held[i].box->disposed)
+      lt_follow(env, e, call->held[i].box, moved);
+}
+
+void lt_drop_results(lt_call *call) {
+  for (int i = 0; call->mode == LT_FUNCTION && i < call->op->result_count; i++) {
+    const lt_argument *what = &call->op->results[i];
+    lt_value *r = &call->results[i];
+    if (what->flags & LT_IS_LIST && what->type == LT_STR)
+      tensor_string_list_free(r->strings.items, r->strings.length);
+    else if (what->flags & LT_IS_LIST)
+      tensor_list_free(r->tensors.items, r->tensors.length);
+    else if (what->type == LT_STR)
+      tensor_string_free(r->string);
+    else if (what->type <= LT_GENERATOR)
+      lt_free_handle(what->type, r->tensor);
+  }
+}
+
+napi_value lt_results(napi_env env, lt_call *call) {
   const lt_operator *op = call->op;
   napi_value object, v = NULL;
-  if (call->shares)
-    for (int i = 0; i < call->held_count; i++)
-      for (int k = 0; call->held[i].write && k < call->held_count; k++)
-        if (call->held[k].box->buffer && k != i)
-          lt_inherit_buffer(call->held[i].box, call->held[k].box->buffer);
+  follow_memory(env, call);
   if (call->outs[0] && (call->mode != LT_OUT || op->result_count == 1)) return call->outs[0];
   if (op->result_count == 0) {
     lt_ok(env, napi_get_undefined(env, &v));
@@ -399,14 +448,15 @@ static napi_value results(napi_env env, lt_call *call) {
 }
 
 // ------------------------------------------------------------------------------------------------------
-// synchronous
+// calls
 
-static bool prepare(napi_env env, napi_callback_info info, const lt_binding **binding,
-                    lt_call *call) {
+bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value *signal) {
   inputs in;
   const lt_js *given[LT_MAX_ARGUMENTS];
-  if (!read_inputs(env, info, binding, &in)) return false;
-  const lt_binding *b = *binding;
+  const lt_binding *b;
+  lt_make_room(env, lt_get_env(env));
+  if (!read_inputs(env, info, &b, &in)) return false;
+  if (signal) *signal = in.signal;
   lt_mode mode = b->mode == LT_FUNCTION && in.out ? LT_OUT : b->mode;
   const lt_operator *op = choose(env, b->entry, mode, &in, given);
   if (!op) return false;
@@ -414,146 +464,59 @@ static bool prepare(napi_env env, napi_callback_info info, const lt_binding **bi
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
-  end_call(call);
+  lt_end_call(call);
   return false;
 }
 
+// The library has one default dtype, and each environment one of its own: calls of environments
+// with different ones take turns.
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t left;
+  int64_t running;
+  tensor_dtype dtype;
+} turn = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, TENSOR_FLOAT32};
+
+tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
+  pthread_mutex_lock(&turn.lock);
+  while (turn.dtype != default_dtype && turn.running > 0) pthread_cond_wait(&turn.left, &turn.lock);
+  if (turn.dtype != default_dtype && tensor_set_default_dtype(default_dtype) == TENSOR_OK)
+    turn.dtype = default_dtype;
+  turn.running++;
+  pthread_mutex_unlock(&turn.lock);
+  tensor_status status = call->form(call->arguments, call->results);
+  pthread_mutex_lock(&turn.lock);
+  if (--turn.running == 0) pthread_cond_broadcast(&turn.left);
+  pthread_mutex_unlock(&turn.lock);
+  return status;
+}
+
+// setDefaultDtype(dtype): of this environment. The library tells why others cannot be it.
+static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
+  lt_call call;
+  napi_value undefined = NULL;
+  if (!lt_prepare(env, info, &call, NULL)) return NULL;
+  tensor_dtype dtype = (tensor_dtype)call.arguments[0].i;
+  if (dtype >= TENSOR_FLOAT16 && dtype <= TENSOR_FLOAT64) {
+    lt_get_env(env)->default_dtype = dtype;
+    lt_ok(env, napi_get_undefined(env, &undefined));
+  } else if (call.form(call.arguments, call.results)) {
+    lt_throw_status(env, TENSOR_ERROR_TYPE, tensor_last_error());
+  }
+  lt_end_call(&call);
+  return undefined;
+}
+
 static napi_value invoke(napi_env env, napi_callback_info info) {
-  const lt_binding *binding;
   lt_call call;
-  if (!prepare(env, info, &binding, &call)) return NULL;
-  tensor_status status = call.form(call.arguments, call.results);
-  napi_value v = status ? lt_throw_status(env, status, tensor_last_error()) : results(env, &call);
-  end_call(&call);
-  lt_drain_inbox(env, lt_get_env(env));
+  lt_env *e = lt_get_env(env);
+  if (!lt_prepare(env, info, &call, NULL)) return NULL;
+  tensor_status status = lt_run(&call, e->default_dtype);
+  napi_value v =
+      status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, &call);
+  lt_end_call(&call);
+  lt_drain_inbox(env, e);
   return v;
-}
-
-// -----------------------------------------------------------------------------------------------------
-// asynchronous
-
-// An asynchronous call. Its tensors stay alive, and are not changed by others, until it is done.
-typedef struct job {
-  lt_call call;
-  napi_async_work work;
-  napi_deferred deferred;
-  napi_ref outs;  // an array of the objects that the call returns
-  tensor_status status;
-  char *message;
-} job;
-
-static void run_job(napi_env env, void *data) {
-  (void)env;
-  job *j = data;
-  j->status = j->call.form(j->call.arguments, j->call.results);
-  if (j->status) j->message = strdup(tensor_last_error());
-}
-
-static void hold_tensors(lt_call *call) {
-  for (int i = 0; i < call->held_count; i++) {
-    lt_use(call->held[i].box);
-    if (call->held[i].write)
-      call->held[i].box->writing = true;
-    else
-      call->held[i].box->reading++;
-  }
-}
-
-static void let_go(napi_env env, lt_call *call) {
-  for (int i = 0; i < call->held_count; i++) {
-    if (call->held[i].write)
-      call->held[i].box->writing = false;
-    else
-      call->held[i].box->reading--;
-    lt_unuse(env, call->held[i].box);
-  }
-}
-
-static bool keep_outs(napi_env env, job *j) {
-  napi_value array;
-  if (!lt_ok(env, napi_create_array(env, &array))) return false;
-  int count = j->call.mode == LT_OUT ? j->call.op->result_count : 1;
-  for (int i = 0; i < count; i++)
-    if (j->call.outs[i] && !lt_ok(env, napi_set_element(env, array, (uint32_t)i, j->call.outs[i])))
-      return false;
-  return lt_ok(env, napi_create_reference(env, array, 1, &j->outs));
-}
-
-static bool restore_outs(napi_env env, job *j) {
-  napi_value array;
-  if (!lt_ok(env, napi_get_reference_value(env, j->outs, &array))) return false;
-  int count = j->call.mode == LT_OUT ? j->call.op->result_count : 1;
-  for (int i = 0; i < count; i++)
-    if (j->call.outs[i] && !lt_ok(env, napi_get_element(env, array, (uint32_t)i, &j->call.outs[i])))
-      return false;
-  return true;
-}
-
-static void free_job(napi_env env, job *j) {
-  end_call(&j->call);
-  if (j->work) napi_delete_async_work(env, j->work);
-  if (j->outs) napi_delete_reference(env, j->outs);
-  free(j->message);
-  free(j);
-}
-
-static napi_value take_exception(napi_env env) {
-  napi_value error = NULL;
-  napi_get_and_clear_last_exception(env, &error);
-  return error;
-}
-
-static void finish_job(napi_env env, napi_status state, void *data) {
-  job *j = data;
-  napi_value value = NULL;
-  if (state == napi_ok && j->status == TENSOR_OK && restore_outs(env, j))
-    value = results(env, &j->call);
-  let_go(env, &j->call);
-  if (value) {
-    napi_resolve_deferred(env, j->deferred, value);
-  } else {
-    const char *message = state == napi_cancelled ? "the call was cancelled"
-                          : j->message            ? j->message
-                                                  : "the call failed";
-    napi_value error = j->status || state != napi_ok
-                           ? lt_error(env, j->status ? j->status : TENSOR_ERROR_RUNTIME, message)
-                           : take_exception(env);
-    if (error) napi_reject_deferred(env, j->deferred, error);
-  }
-  free_job(env, j);
-  lt_drain_inbox(env, lt_get_env(env));
-}
-
-// A promise that is rejected with the pending exception.
-static napi_value rejected(napi_env env) {
-  napi_value promise = NULL, error = take_exception(env);
-  napi_deferred deferred;
-  if (error && napi_create_promise(env, &deferred, &promise) == napi_ok)
-    napi_reject_deferred(env, deferred, error);
-  return promise;
-}
-
-static napi_value invoke_async(napi_env env, napi_callback_info info) {
-  const lt_binding *binding;
-  napi_value promise, name;
-  job *j = calloc(1, sizeof *j);
-  if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
-  if (!prepare(env, info, &binding, &j->call)) {
-    free(j);
-    return rejected(env);
-  }
-  if (!keep_outs(env, j) ||
-      !lt_ok(env, napi_create_string_utf8(env, j->call.op->name, NAPI_AUTO_LENGTH, &name)) ||
-      !lt_ok(env, napi_create_async_work(env, NULL, name, run_job, finish_job, j, &j->work)) ||
-      !lt_ok(env, napi_create_promise(env, &j->deferred, &promise))) {
-    free_job(env, j);
-    return rejected(env);
-  }
-  hold_tensors(&j->call);
-  if (lt_ok(env, napi_queue_async_work(env, j->work))) return promise;
-  let_go(env, &j->call);
-  free_job(env, j);
-  return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -579,20 +542,40 @@ static bool find_place(napi_env env, napi_value exports, const char *path, napi_
   return true;
 }
 
+// How many arguments a function needs, as its length tells.
+static double needed_arguments(const lt_binding *binding) {
+  const lt_operator *op = binding->entry->overloads;
+  int needed = -binding->method;
+  for (int i = 0; i < op->positional_count; i++)
+    needed += !(op->arguments[i].flags & LT_HAS_DEFAULT);
+  return needed > 0 ? needed : 0;
+}
+
 static bool define(napi_env env, lt_binding *binding, napi_value object, const char *name,
                    const char *suffix) {
   char full[96];
   snprintf(full, sizeof full, "%s%s", name, suffix);
-  const napi_property_descriptor property = {
+  napi_callback callback = binding->async                         ? lt_invoke_async
+                           : strcmp(name, "setDefaultDtype") == 0 ? set_default_dtype
+                                                                  : invoke;
+  napi_value function, length;
+  if (!lt_ok(env,
+             napi_create_function(env, full, NAPI_AUTO_LENGTH, callback, binding, &function)) ||
+      !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)))
+    return false;
+  const napi_property_descriptor of_function = {"length",          NULL, NULL, NULL, NULL, length,
+                                                napi_configurable, NULL};
+  const napi_property_descriptor of_object = {
       full,
       NULL,
-      binding->async ? invoke_async : invoke,
       NULL,
       NULL,
       NULL,
+      function,
       binding->method ? napi_default_method : napi_default_jsproperty,
-      binding};
-  return lt_ok(env, napi_define_properties(env, object, 1, &property));
+      NULL};
+  return lt_ok(env, napi_define_properties(env, function, 1, &of_function)) &&
+         lt_ok(env, napi_define_properties(env, object, 1, &of_object));
 }
 
 static bool prototype_of(napi_env env, napi_value exports, const char *class,

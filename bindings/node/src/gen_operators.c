@@ -973,8 +973,8 @@ static const lt_operator overloads_is_set_to[] = {
 
 static tensor_status call_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_memory_format)a[2].i); }
 static const lt_argument arguments_resize_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
 };
 static const lt_operator overloads_resize_[] = {
@@ -998,7 +998,7 @@ static const lt_operator overloads_narrow_copy[] = {
 
 static tensor_status call_resize_as_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_as_(a[0].tensor, a[1].tensor, (tensor_memory_format)a[2].i); }
 static const lt_argument arguments_resize_as_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
     {"theTemplate", LT_TENSOR, 0, {0}},
     {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
 };
@@ -1008,16 +1008,16 @@ static const lt_operator overloads_resize_as_[] = {
 
 static tensor_status call_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_set_(a[0].tensor); }
 static const lt_argument arguments_set_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
 };
 static tensor_status call_set__tensor(const lt_value *a, lt_value *r) { (void)r; return tensor_set__tensor(a[0].tensor, a[1].tensor); }
 static const lt_argument arguments_set__tensor[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
     {"source", LT_TENSOR, 0, {0}},
 };
 static tensor_status call_set__tensor_geometry(const lt_value *a, lt_value *r) { (void)r; return tensor_set__tensor_geometry(a[0].tensor, a[1].tensor, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 static const lt_argument arguments_set__tensor_geometry[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
     {"source", LT_TENSOR, 0, {0}},
     {"storageOffset", LT_INT, 0, {0}},
     {"size", LT_INT, LT_IS_LIST, {0}},
@@ -1025,12 +1025,12 @@ static const lt_argument arguments_set__tensor_geometry[] = {
 };
 static tensor_status call_set__storage(const lt_value *a, lt_value *r) { (void)r; return tensor_set__storage(a[0].tensor, a[1].storage); }
 static const lt_argument arguments_set__storage[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
     {"source", LT_STORAGE, 0, {0}},
 };
 static tensor_status call_set__storage_geometry(const lt_value *a, lt_value *r) { (void)r; return tensor_set__storage_geometry(a[0].tensor, a[1].storage, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 static const lt_argument arguments_set__storage_geometry[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
     {"source", LT_STORAGE, 0, {0}},
     {"storageOffset", LT_INT, 0, {0}},
     {"size", LT_INT, LT_IS_LIST, {0}},
@@ -1057,7 +1057,7 @@ static const lt_operator overloads_fill_diagonal_[] = {
 static tensor_status call_zeros(const lt_value *a, lt_value *r) { return tensor_zeros(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_zeros_out(const lt_value *a, lt_value *r) { return tensor_zeros_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_zeros[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
@@ -1072,7 +1072,7 @@ static const lt_operator overloads_zeros[] = {
 static tensor_status call_ones(const lt_value *a, lt_value *r) { return tensor_ones(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_ones_out(const lt_value *a, lt_value *r) { return tensor_ones_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_ones[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
@@ -1103,7 +1103,7 @@ static const lt_operator overloads_full[] = {
 static tensor_status call_empty(const lt_value *a, lt_value *r) { return tensor_empty(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
 static tensor_status call_empty_out(const lt_value *a, lt_value *r) { return tensor_empty_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, r[0].tensor); }
 static const lt_argument arguments_empty[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
@@ -1465,7 +1465,7 @@ static const lt_operator overloads_full_like[] = {
 static tensor_status call_new_empty(const lt_value *a, lt_value *r) { return tensor_new_empty(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_new_empty[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
@@ -1512,7 +1512,7 @@ static const lt_operator overloads_new_full[] = {
 static tensor_status call_new_zeros(const lt_value *a, lt_value *r) { return tensor_new_zeros(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_new_zeros[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
@@ -1527,7 +1527,7 @@ static const lt_operator overloads_new_zeros[] = {
 static tensor_status call_new_ones(const lt_value *a, lt_value *r) { return tensor_new_ones(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_new_ones[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
@@ -1814,6 +1814,17 @@ static const lt_operator overloads_npy_load_bytes[] = {
     {"npyLoadBytes", arguments_npy_load_bytes, results_npy_load_bytes, 1, 1, 1, -1, {{call_npy_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_npy_length(const lt_value *a, lt_value *r) { return tensor_npy_length(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_npy_length[] = {
+    {"head", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npy_length[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_npy_length[] = {
+    {"npyLength", arguments_npy_length, results_npy_length, 1, 1, 1, -1, {{call_npy_length, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_npz_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npz_save(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length); }
 static const lt_argument arguments_npz_save[] = {
     {"path", LT_STR, 0, {0}},
@@ -1858,6 +1869,15 @@ static const lt_argument results_npz_load_bytes[] = {
 };
 static const lt_operator overloads_npz_load_bytes[] = {
     {"npzLoadBytes", arguments_npz_load_bytes, results_npz_load_bytes, 1, 1, 2, -1, {{call_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_file_write(const lt_value *a, lt_value *r) { (void)r; return tensor_file_write(a[0].text, a[1].tensor); }
+static const lt_argument arguments_file_write[] = {
+    {"path", LT_STR, 0, {0}},
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_file_write[] = {
+    {"fileWrite", arguments_file_write, NULL, 2, 2, 0, -1, {{call_file_write, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
@@ -2874,7 +2894,7 @@ static const lt_operator overloads_block_diag[] = {
 static tensor_status call_repeat(const lt_value *a, lt_value *r) { return tensor_repeat(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_repeat[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"repeats", LT_INT, LT_IS_LIST, {0}},
+    {"repeats", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_repeat[] = {
     {"out", LT_TENSOR, 0, {0}},
@@ -2886,7 +2906,7 @@ static const lt_operator overloads_repeat[] = {
 static tensor_status call_tile(const lt_value *a, lt_value *r) { return tensor_tile(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_tile[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_tile[] = {
     {"out", LT_TENSOR, 0, {0}},
@@ -2945,7 +2965,7 @@ static const lt_operator overloads_roll[] = {
 static tensor_status call_flip(const lt_value *a, lt_value *r) { return tensor_flip(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_flip[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_flip[] = {
     {"out", LT_TENSOR, 0, {0}},
@@ -3119,7 +3139,7 @@ static const lt_operator overloads_as_strided_scatter[] = {
 static tensor_status call_unravel_index(const lt_value *a, lt_value *r) { return tensor_unravel_index(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_unravel_index[] = {
     {"indices", LT_TENSOR, 0, {0}},
-    {"shape", LT_INT, LT_IS_LIST, {0}},
+    {"shape", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_unravel_index[] = {
     {"out", LT_TENSOR, LT_IS_LIST, {0}},
@@ -3131,7 +3151,7 @@ static const lt_operator overloads_unravel_index[] = {
 static tensor_status call_sum_to_size(const lt_value *a, lt_value *r) { return tensor_sum_to_size(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_sum_to_size[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_sum_to_size[] = {
     {"out", LT_TENSOR, 0, {0}},
@@ -3765,7 +3785,7 @@ static const lt_operator overloads_is_same_size[] = {
 static tensor_status call_rand(const lt_value *a, lt_value *r) { return tensor_rand(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_rand_out(const lt_value *a, lt_value *r) { return tensor_rand_out(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_rand[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
@@ -3781,7 +3801,7 @@ static const lt_operator overloads_rand[] = {
 static tensor_status call_randn(const lt_value *a, lt_value *r) { return tensor_randn(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_randn_out(const lt_value *a, lt_value *r) { return tensor_randn_out(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_randn[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
     {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
     {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
@@ -6143,7 +6163,7 @@ static const lt_operator overloads_from_file[] = {
 
 static tensor_status call_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_share_memory_(a[0].tensor); }
 static const lt_argument arguments_share_memory_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
 };
 static const lt_operator overloads_share_memory_[] = {
     {"shareMemory_", arguments_share_memory_, NULL, 1, 1, 0, -1, {{call_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -6305,7 +6325,7 @@ static const lt_operator overloads_storage_byteswap_[] = {
 
 static tensor_status call_storage_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_resize_(a[0].storage, a[1].i); }
 static const lt_argument arguments_storage_resize_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED | LT_IS_MOVED, {0}},
     {"nbytes", LT_INT, 0, {0}},
 };
 static const lt_operator overloads_storage_resize_[] = {
@@ -6325,7 +6345,7 @@ static const lt_operator overloads_storage_resizable[] = {
 
 static tensor_status call_storage_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_share_memory_(a[0].storage); }
 static const lt_argument arguments_storage_share_memory_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED | LT_IS_MOVED, {0}},
 };
 static const lt_operator overloads_storage_share_memory_[] = {
     {"storageShareMemory_", arguments_storage_share_memory_, NULL, 1, 1, 0, -1, {{call_storage_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -6473,10 +6493,18 @@ static const lt_operator overloads_set_memory_limit[] = {
     {"setMemoryLimit", arguments_set_memory_limit, NULL, 1, 1, 0, -1, {{call_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fail_allocation(const lt_value *a, lt_value *r) { (void)r; return tensor_fail_allocation(a[0].i); }
+static const lt_argument arguments_fail_allocation[] = {
+    {"countdown", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_fail_allocation[] = {
+    {"failAllocation", arguments_fail_allocation, NULL, 1, 1, 0, -1, {{call_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_view(const lt_value *a, lt_value *r) { return tensor_view(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_view[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_view[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
@@ -6509,7 +6537,7 @@ static const lt_operator overloads_view_as[] = {
 static tensor_status call_reshape(const lt_value *a, lt_value *r) { return tensor_reshape(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_reshape[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"shape", LT_INT, LT_IS_LIST, {0}},
+    {"shape", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_reshape[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
@@ -6624,7 +6652,7 @@ static const lt_operator overloads_swapdims[] = {
 static tensor_status call_permute(const lt_value *a, lt_value *r) { return tensor_permute(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_permute[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_permute[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
@@ -6737,7 +6765,7 @@ static const lt_operator overloads_adjoint[] = {
 static tensor_status call_expand(const lt_value *a, lt_value *r) { return tensor_expand(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_expand[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
     {"implicit", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_expand[] = {
@@ -6762,7 +6790,7 @@ static const lt_operator overloads_expand_as[] = {
 static tensor_status call_broadcast_to(const lt_value *a, lt_value *r) { return tensor_broadcast_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_broadcast_to[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_broadcast_to[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
@@ -6792,7 +6820,7 @@ static tensor_status call_squeeze_dims(const lt_value *a, lt_value *r) { return 
 static tensor_status call_squeeze_dims_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_dims_(a[0].tensor, a[1].list.data, a[1].list.length); }
 static const lt_argument arguments_squeeze_dims[] = {
     {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_squeeze_dims[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
@@ -7237,10 +7265,12 @@ const lt_entry lt_entries[] = {
     {"npySaveBytes", overloads_npy_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npyLoad", overloads_npy_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npyLoadBytes", overloads_npy_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npyLength", overloads_npy_length, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzSave", overloads_npz_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzSaveBytes", overloads_npz_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzLoad", overloads_npz_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzLoadBytes", overloads_npz_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fileWrite", overloads_file_write, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sqrt", overloads_sqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rsqrt", overloads_rsqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"exp", overloads_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -7558,6 +7588,7 @@ const lt_entry lt_entries[] = {
     {"resetPeakMemoryStats", overloads_reset_peak_memory_stats, 1, LT_AS_FUNCTION},
     {"emptyCache", overloads_empty_cache, 1, LT_AS_FUNCTION},
     {"setMemoryLimit", overloads_set_memory_limit, 1, LT_AS_FUNCTION},
+    {"failAllocation", overloads_fail_allocation, 1, LT_AS_FUNCTION},
     {"view", overloads_view, 2, LT_AS_METHOD},
     {"viewAs", overloads_view_as, 1, LT_AS_METHOD},
     {"reshape", overloads_reshape, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

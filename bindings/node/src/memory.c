@@ -1,270 +1,233 @@
-// Memory shared between tensors and ArrayBuffers, in both directions.
-#include <pthread.h>
-#include <stdio.h>
-
+// The memory of storages: accounted to V8 once, however many tensors view it, and claimed by
+// asynchronous calls, so that no other call moves it, or writes what they read.
 #include "addon.h"
 
-// An ArrayBuffer whose memory tensors use. Only its environment's thread may let go of it, but its
-// last tensor can be freed on any thread: that thread leaves it in the environment's inbox.
-struct lt_buffer {
-  napi_ref array_buffer;
-  const char *data;
-  size_t length;
-  int32_t holders;  // boxes, and the storage
-  struct lt_inbox *inbox;
-  lt_buffer *next;
-};
+enum { FIRST_ROOM = 256, ESTIMATED_BYTES = 1 << 16 };
 
-typedef struct lt_inbox {
-  pthread_mutex_t lock;
-  _Atomic(lt_buffer *) first;
-  bool closed;      // the environment is gone, and its references with it
-  int64_t holders;  // the environment, and storages that live in its ArrayBuffers
-} lt_inbox;
+// ------------------------------------------------------------------------------------------------
+// the table
 
-bool lt_open_inbox(napi_env env, lt_env *e) {
-  lt_inbox *inbox = e->inbox = calloc(1, sizeof *inbox);
-  if (!inbox) {
-    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
-    return false;
-  }
-  pthread_mutex_init(&inbox->lock, NULL);
-  inbox->holders = 1;
+static lt_memory **place(const lt_env *e, uintptr_t base) {
+  size_t hash = (size_t)((base >> 6) * 0x9e3779b97f4a7c15u >> 32);
+  return &e->memories[hash & (e->memory_room - 1)];
+}
+
+static lt_memory *find(const lt_env *e, uintptr_t base) {
+  if (!e->memory_room) return NULL;
+  lt_memory *m = *place(e, base);
+  while (m && m->base != base) m = m->next;
+  return m;
+}
+
+static bool grow(lt_env *e) {
+  lt_env wider = {.memory_room = e->memory_room ? 2 * e->memory_room : FIRST_ROOM};
+  if (!(wider.memories = calloc(wider.memory_room, sizeof(lt_memory *)))) return false;
+  for (size_t i = 0; i < e->memory_room; i++)
+    for (lt_memory *m = e->memories[i], *next; m; m = next) {
+      next = m->next;
+      lt_memory **at = place(&wider, m->base);
+      m->next = *at;
+      *at = m;
+    }
+  free(e->memories);
+  e->memories = wider.memories, e->memory_room = wider.memory_room;
   return true;
 }
 
-// Drops a hold with the lock held; the last one frees.
-static void leave_inbox(lt_inbox *inbox) {
-  bool last = --inbox->holders == 0;
-  pthread_mutex_unlock(&inbox->lock);
-  if (!last) return;
-  pthread_mutex_destroy(&inbox->lock);
-  free(inbox);
+static void put(lt_env *e, lt_memory *m, uintptr_t base) {
+  m->base = base;
+  if (!base) return;
+  lt_memory **at = place(e, base);
+  m->next = *at;
+  *at = m;
+  e->memory_count++;
 }
 
-void lt_close_inbox(lt_env *e) {
-  lt_inbox *inbox = e->inbox;
-  pthread_mutex_lock(&inbox->lock);
-  inbox->closed = true;
-  lt_buffer *buffer = inbox->first;
-  inbox->first = NULL;
-  for (lt_buffer *next; buffer; buffer = next) {
-    next = buffer->next;
-    free(buffer);
+static void take(lt_env *e, lt_memory *m) {
+  if (!m->base) return;
+  lt_memory **at = place(e, m->base);
+  while (*at != m) at = &(*at)->next;
+  *at = m->next;
+  e->memory_count--;
+}
+
+static void set_bytes(napi_env env, lt_env *e, lt_memory *m, int64_t bytes) {
+  lt_account(env, e, bytes - m->bytes);
+  m->bytes = bytes;
+}
+
+// ------------------------------------------------------------------------------------------------
+// boxes
+
+static int64_t element_size(const tensor_t *t) { return tensor_dtype_size(tensor_get_dtype(t)); }
+
+// The address of the first byte of a box's storage, 0 where it has none.
+static uintptr_t base_of(const lt_box *box) {
+  void *data = NULL;
+  tensor_storage_t *storage = box->handle;
+  if (box->kind == LT_GENERATOR) return 0;
+  if (box->kind == LT_TENSOR) {
+    const tensor_t *t = box->handle;
+    if (tensor_data_ptr(t, &data)) return 0;
+    if (data) return (uintptr_t)data - (uintptr_t)(tensor_storage_offset(t) * element_size(t));
+    // A tensor without elements has no address, but its storage may.
+    if (tensor_numel(t) > 0 || tensor_untyped_storage(t, &storage)) return 0;
   }
-  leave_inbox(inbox);
+  if (tensor_storage_data_ptr(storage, &data)) data = NULL;
+  if (box->kind == LT_TENSOR) tensor_storage_free(storage);
+  return (uintptr_t)data;
 }
 
-void lt_release_buffer(napi_env env, lt_buffer *buffer) {
-  if (--buffer->holders > 0) return;
-  napi_delete_reference(env, buffer->array_buffer);
-  free(buffer);
+static int64_t storage_bytes(const lt_box *box) {
+  tensor_storage_t *storage = box->handle;
+  int64_t bytes = 0;
+  if (box->kind == LT_TENSOR && tensor_untyped_storage(box->handle, &storage)) return 0;
+  if (tensor_storage_nbytes(storage, &bytes)) bytes = 0;
+  if (box->kind == LT_TENSOR) tensor_storage_free(storage);
+  return bytes;
 }
 
-void lt_drain_inbox(napi_env env, lt_env *e) {
-  if (!e->inbox->first) return;
-  pthread_mutex_lock(&e->inbox->lock);
-  lt_buffer *buffer = e->inbox->first;
-  e->inbox->first = NULL;
-  pthread_mutex_unlock(&e->inbox->lock);
-  for (lt_buffer *next; buffer; buffer = next) {
-    next = buffer->next;
-    lt_release_buffer(env, buffer);
+// The bytes of a storage that was not known: for small tensors without a look at the storage.
+static int64_t new_bytes(const lt_box *box) {
+  if (box->kind == LT_TENSOR) {
+    int64_t bytes = tensor_numel(box->handle) * element_size(box->handle);
+    if (bytes < ESTIMATED_BYTES && tensor_storage_offset(box->handle) == 0) return bytes;
   }
+  return storage_bytes(box);
 }
 
-// The deleter of storages in ArrayBuffers: any thread.
-static void storage_freed(void *context) {
-  lt_buffer *buffer = context;
-  lt_inbox *inbox = buffer->inbox;
-  pthread_mutex_lock(&inbox->lock);
-  if (inbox->closed) {
-    free(buffer);
-  } else {
-    buffer->next = inbox->first;
-    inbox->first = buffer;
+// The ArrayBuffer that an address lies in, of those that a call's tensors have.
+static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
+  for (int i = 0; call && call->shares && i < call->held_count; i++) {
+    const lt_memory *m = call->held[i].box->memory;
+    if (!m || !m->buffer) continue;
+    uintptr_t start = (uintptr_t)m->buffer->data;
+    if (base >= start && base < start + m->buffer->length) return m->buffer;
   }
-  leave_inbox(inbox);
+  return NULL;
 }
 
-bool lt_buffer_detached(napi_env env, const lt_buffer *buffer) {
-  napi_value array_buffer;
-  bool detached;
-  return napi_get_reference_value(env, buffer->array_buffer, &array_buffer) == napi_ok &&
-         napi_is_detached_arraybuffer(env, array_buffer, &detached) == napi_ok && detached;
-}
-
-void lt_inherit_buffer(lt_box *box, lt_buffer *from) {
-  void *data;
-  if (box->buffer || tensor_data_ptr(box->handle, &data) != TENSOR_OK) return;
-  if ((const char *)data < from->data || (const char *)data >= from->data + from->length) return;
-  box->buffer = from;
-  from->holders++;
-}
-
-// -------------------------------------------------------------------------------------------------------
-// typed arrays in
-
-typedef struct span {
-  napi_value array_buffer;
-  void *data;
-  size_t bytes;
-} span;
-
-static bool typed_span(napi_env env, napi_value value, span *to) {
-  static const uint8_t sizes[] = {
-      [napi_int8_array] = 1,     [napi_uint8_array] = 1,     [napi_uint8_clamped_array] = 1,
-      [napi_int16_array] = 2,    [napi_uint16_array] = 2,    [napi_int32_array] = 4,
-      [napi_uint32_array] = 4,   [napi_float32_array] = 4,   [napi_float64_array] = 8,
-      [napi_bigint64_array] = 8, [napi_biguint64_array] = 8, [napi_float16_array] = 2};
-  napi_typedarray_type type;
-  size_t length, offset;
-  if (!lt_ok(env, napi_get_typedarray_info(env, value, &type, &length, &to->data, &to->array_buffer,
-                                           &offset)))
-    return false;
-  if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "a typed array of an unknown kind");
-  to->bytes = length * sizes[type];
-  return true;
-}
-
-// fromTypedArray(typedArray, dtype, sizes as a BigInt64Array, share): a tensor of the array's
-// elements, or over its memory.
-static napi_value from_typed_array(napi_env env, napi_callback_info info) {
-  size_t argc = 4, length;
-  napi_value argv[4];
-  char name[16];
-  span s, sizes;
-  tensor_dtype dtype;
-  bool share;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
-      !typed_span(env, argv[0], &s) ||
-      !lt_ok(env, napi_get_value_string_utf8(env, argv[1], name, sizeof name, &length)) ||
-      !typed_span(env, argv[2], &sizes) || !lt_ok(env, napi_get_value_bool(env, argv[3], &share)))
-    return NULL;
-  if (!lt_read_dtype(name, &dtype)) {
-    lt_throw_type(env, "tensor: dtype '%s' does not exist", name);
-    return NULL;
+static void enter(napi_env env, lt_env *e, lt_box *box, uintptr_t base, const lt_call *call) {
+  if (!base) return;
+  lt_memory *m = find(e, base);
+  lt_buffer *buffer = buffer_at(call, base);
+  if (m && m->buffer && lt_buffer_detached(env, m->buffer)) {
+    // The address is another owner's now.
+    take(e, m);
+    m->base = 0;
+    m = NULL;
   }
-  const int64_t *size = sizes.data;
-  int64_t dim = (int64_t)(sizes.bytes / sizeof *size), bytes = tensor_dtype_size(dtype);
-  bool fits = true;
-  for (int64_t i = 0; i < dim; i++)
-    fits = fits && size[i] >= 0 && !__builtin_mul_overflow(bytes, size[i], &bytes);
-  if (!fits || (size_t)bytes != s.bytes) {
-    char message[128];
-    snprintf(message, sizeof message,
-             "tensor: the shape needs %lld bytes of %s, and the array has %zu",
-             fits ? (long long)bytes : -1LL, name, s.bytes);
-    return lt_throw_status(env, TENSOR_ERROR_VALUE, message);
+  if (!m) {
+    if (e->memory_count >= e->memory_room && !grow(e)) return;
+    if (!(m = calloc(1, sizeof *m))) return;
+    put(e, m, base);
+    if (!buffer) set_bytes(env, e, m, new_bytes(box));
   }
-  tensor_t *t;
-  if (!share || s.bytes == 0) {
-    tensor_status status = tensor_from_data(s.data, size, dim, dtype, &t);
-    return status ? lt_throw_status(env, status, tensor_last_error())
-                  : lt_wrap(env, LT_TENSOR, t, bytes);
+  if (buffer && !m->buffer) {
+    // JavaScript accounts for the bytes of its buffers.
+    buffer->holders++;
+    m->buffer = buffer;
+    set_bytes(env, e, m, 0);
   }
-  lt_inbox *inbox = lt_get_env(env)->inbox;
-  lt_buffer *buffer = calloc(1, sizeof *buffer);
-  if (!buffer) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "asTensor: no memory");
-  buffer->data = s.data, buffer->length = s.bytes, buffer->holders = 2, buffer->inbox = inbox;
-  if (!lt_ok(env, napi_create_reference(env, s.array_buffer, 1, &buffer->array_buffer))) {
-    free(buffer);
-    return NULL;
-  }
-  tensor_status status = tensor_from_blob(s.data, (int64_t)s.bytes, dtype, size, dim, NULL, 0,
-                                          (void *)storage_freed, buffer, false, &t);
-  if (status) {
-    buffer->holders = 1;
-    lt_release_buffer(env, buffer);
-    return lt_throw_status(env, status, tensor_last_error());
-  }
-  pthread_mutex_lock(&inbox->lock);
-  inbox->holders++;
-  pthread_mutex_unlock(&inbox->lock);
-  napi_value object = lt_wrap(env, LT_TENSOR, t, 0);
-  if (object)
-    lt_unwrap(env, object)->buffer = buffer;
-  else
-    lt_release_buffer(env, buffer);
-  return object;
+  m->users++;
+  box->memory = m;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// typed arrays out
-
-static void buffer_collected(napi_env env, void *data, void *hint) {
-  (void)env, (void)data;
-  tensor_free(hint);
+void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call) {
+  enter(env, e, box, base_of(box), call);
 }
 
-// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place. It
-// stays NULL where that is not possible: the memory must not be written, or the runtime has no
-// external memory.
-static bool lend(napi_env env, const tensor_t *t, size_t bytes, napi_value *array_buffer) {
-  tensor_t *held;
-  void *data;
-  bool read_only;
-  tensor_status status = tensor_lend(t, &held, &data, &read_only);
-  if (status) {
-    lt_throw_status(env, status, tensor_last_error());
-    return false;
+void lt_leave_memory(napi_env env, lt_env *e, lt_memory *m) {
+  if (--m->users > 0) return;
+  take(e, m);
+  set_bytes(env, e, m, 0);
+  if (m->buffer) lt_release_buffer(env, m->buffer);
+  free(m);
+}
+
+void lt_detach(napi_env env, lt_env *e, lt_box *box) {
+  if (box->memory) lt_leave_memory(env, e, box->memory);
+  box->memory = NULL;
+}
+
+void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
+  uintptr_t base = base_of(box);
+  lt_memory *m = box->memory;
+  if (m ? m->base != base : base != 0) {
+    if (m && moved && !m->buffer && !find(e, base)) {
+      take(e, m);
+      put(e, m, base);
+    } else {
+      // The call's own tensors tell no more which ArrayBuffer the bytes lie in: only known ones do.
+      lt_detach(env, e, box);
+      enter(env, e, box, base, NULL);
+      m = box->memory;
+    }
   }
-  napi_status made = napi_no_external_buffers_allowed;
-  if (!read_only)
-    made = napi_create_external_arraybuffer(env, data, bytes, buffer_collected, held, array_buffer);
-  if (made != napi_ok) tensor_free(held), *array_buffer = NULL;
-  return made == napi_no_external_buffers_allowed || lt_ok(env, made);
+  if (!m || m->buffer) return;
+  set_bytes(env, e, m, base ? storage_bytes(box) : 0);
+  m->resized |= moved;
 }
 
-static bool is_contiguous(const tensor_t *t) {
+// The bytes of the storage from its start to the end of the last element.
+static int64_t needed_bytes(const tensor_t *t) {
   const int64_t *sizes = tensor_sizes(t), *strides = tensor_strides(t);
-  int64_t expected = 1;
-  if (tensor_numel(t) == 0) return true;
-  for (int64_t i = tensor_dim(t) - 1; i >= 0; i--) {
-    if (sizes[i] != 1 && strides[i] != expected) return false;
-    expected *= sizes[i];
+  int64_t last = tensor_storage_offset(t);
+  if (tensor_numel(t) == 0) return 0;
+  for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
+  return (last + 1) * element_size(t);
+}
+
+bool lt_fits_storage(const lt_box *box) {
+  return box->kind != LT_TENSOR || !box->memory || !box->memory->resized ||
+         needed_bytes(box->handle) <= storage_bytes(box);
+}
+
+// ------------------------------------------------------------------------------------------------
+// claims
+
+// The bytes between the first and the last element of a box.
+static void span_of(const lt_box *box, const char **low, const char **high) {
+  const char *base = (const char *)box->memory->base;
+  *low = base, *high = base + storage_bytes(box);
+  if (box->kind != LT_TENSOR) return;
+  const tensor_t *t = box->handle;
+  *low = base + tensor_storage_offset(t) * element_size(t);
+  *high = tensor_numel(t) == 0 ? *low : base + needed_bytes(t);
+}
+
+bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing) {
+  const char *low, *high;
+  if (access == LT_LOOKS || !box->memory || !box->memory->claims) return true;
+  span_of(box, &low, &high);
+  for (const lt_held *claim = box->memory->claims; claim; claim = claim->next) {
+    bool writes = claim->access != LT_READS;
+    if (access == LT_READS && !writes) continue;
+    if (access != LT_MOVES && (low >= claim->high || claim->low >= high)) continue;
+    *doing = access == LT_MOVES ? "shares memory that is in use by an asynchronous call"
+             : writes           ? "shares memory that is being written by an asynchronous call"
+                                : "shares memory that is being read by an asynchronous call";
+    return false;
   }
   return true;
 }
 
-// memoryOf(tensor, share): an ArrayBuffer over the tensor's elements, or of a copy: where share is
-// false, the runtime has no external memory, or the memory must not be written. Undefined when the
-// elements do not lie one after the other.
-static napi_value memory_of(napi_env env, napi_callback_info info) {
-  size_t argc = 2;
-  napi_value argv[2], result = NULL;
-  lt_js js;
-  bool share;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
-      !lt_look(env, argv[0], &js) || !lt_ok(env, napi_get_value_bool(env, argv[1], &share)))
-    return NULL;
-  if (js.kind != LT_JS_TENSOR) {
-    lt_throw_type(env, "data: the argument must be a tensor");
-    return NULL;
-  }
-  if (!lt_check_box(env, "data", "self", js.box, share)) return NULL;
-  tensor_t *t = js.box->handle;
-  if (tensor_get_device(t).type != TENSOR_CPU)
-    return lt_throw_status(
-        env, TENSOR_ERROR_RUNTIME,
-        "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
-  if (!is_contiguous(t)) return NULL;
-  size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
-  void *data = NULL, *copy;
-  if (share && bytes && !lend(env, t, bytes, &result)) return NULL;
-  if (result) return result;
-  tensor_status status = tensor_data_ptr(t, &data);
-  if (status) return lt_throw_status(env, status, tensor_last_error());
-  if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &copy, &result))) return NULL;
-  if (bytes) memcpy(copy, data, bytes);
-  return result;
+void lt_claim(lt_held *held) {
+  lt_memory *m = held->memory = held->box->memory;
+  if (!m) return;
+  span_of(held->box, &held->low, &held->high);
+  held->previous = NULL, held->next = m->claims;
+  if (m->claims) m->claims->previous = held;
+  m->claims = held;
 }
 
-bool lt_define_memory(napi_env env, napi_value exports) {
-  const napi_property_descriptor functions[] = {
-      {"fromTypedArray", NULL, from_typed_array, NULL, NULL, NULL, napi_default, NULL},
-      {"memoryOf", NULL, memory_of, NULL, NULL, NULL, napi_default, NULL},
-  };
-  return lt_ok(
-      env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
+void lt_unclaim(lt_held *held) {
+  lt_memory *m = held->memory;
+  if (!m) return;
+  if (held->previous)
+    held->previous->next = held->next;
+  else
+    m->claims = held->next;
+  if (held->next) held->next->previous = held->previous;
+  held->memory = NULL;
 }

@@ -223,6 +223,7 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_GENERATOR] = "a generator",
                                       [LT_JS_SLICE] = "a slice",
                                       [LT_JS_OBJECT] = "an object",
+                                      [LT_JS_REST] = "integers",
                                       [LT_JS_OTHER] = "a value of another kind"};
   return names[js->kind];
 }
@@ -267,6 +268,7 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
   if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX)
     return accepts_one(env, argument->type, js);
+  if (js->kind == LT_JS_REST) return true;
   if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR && argument->type != LT_STR;
   if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && js->kind == LT_JS_INT;
   uint32_t length;
@@ -405,8 +407,8 @@ static bool convert_index_item(napi_env env, lt_call *call, const lt_argument *a
       to->kind = TENSOR_INDEX_NEW_AXIS;
       return true;
     case LT_JS_TENSOR:
-      to->kind = TENSOR_INDEX_TENSOR, to->tensor = js->box->handle;
-      return lt_hold(env, call, argument->name, js->box, false);
+      to->kind = TENSOR_INDEX_TENSOR;
+      return lt_hold(env, call, argument->name, js->box, LT_READS, (void **)&to->tensor);
     case LT_JS_SLICE:
       to->kind = TENSOR_INDEX_SLICE;
       return slice_part(env, call, js->value, "start", &to->start) &&
@@ -439,6 +441,12 @@ static bool convert_index_text(napi_env env, lt_call *call, napi_value value, lt
   return true;
 }
 
+static lt_access access_of(const lt_argument *argument) {
+  return argument->flags & LT_IS_MOVED     ? LT_MOVES
+         : argument->flags & LT_IS_MUTATED ? LT_WRITES
+                                           : LT_READS;
+}
+
 static bool convert_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                          uint32_t at, void *data) {
   if (argument->type == LT_INDEX)
@@ -450,8 +458,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
   if (!accepts_one(env, argument->type, js)) return wrong_item(env, call, argument, at, js);
   switch (argument->type) {
     case LT_TENSOR:
-      ((const tensor_t **)data)[at] = js->box->handle;
-      return lt_hold(env, call, argument->name, js->box, argument->flags & LT_IS_MUTATED);
+      return lt_hold(env, call, argument->name, js->box, access_of(argument), (void **)data + at);
     case LT_SCALAR:
       ((tensor_scalar *)data)[at] = js->scalar;
       return true;
@@ -474,7 +481,7 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
                          lt_value *to) {
   if (argument->type == LT_INDEX && js->kind == LT_JS_STRING)
     return convert_index_text(env, call, js->value, to);
-  uint32_t length = 1;
+  uint32_t length = js->kind == LT_JS_REST ? (uint32_t)js->rest_count : 1;
   bool many = js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY;
   if (js->kind == LT_JS_ARRAY && !lt_ok(env, napi_get_array_length(env, js->value, &length)))
     return false;
@@ -482,12 +489,13 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     size_t n;
     if (!lt_ok(env, napi_get_typedarray_info(env, js->value, NULL, &n, NULL, NULL, NULL)))
       return false;
+    if (n > INT32_MAX) return out_of_memory(env);
     length = (uint32_t)n;
   }
   void *data = lt_allocate(call, length * item_size(argument->type) + 1);
   if (!data) return out_of_memory(env);
   for (uint32_t i = 0; i < length; i++) {
-    lt_js item = *js;
+    lt_js item = js->kind == LT_JS_REST ? js->rest[i] : *js;
     napi_value v;
     if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
       return false;
@@ -511,9 +519,8 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
     case LT_STORAGE:
     case LT_GENERATOR:
       to->tensor = NULL;
-      if (null) return true;
-      to->tensor = js->box->handle;
-      return lt_hold(env, call, argument->name, js->box, argument->flags & LT_IS_MUTATED);
+      return null ||
+             lt_hold(env, call, argument->name, js->box, access_of(argument), (void **)&to->tensor);
     case LT_SCALAR:
       to->scalar = null ? tensor_none() : js->scalar;
       return true;

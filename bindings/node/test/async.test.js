@@ -48,3 +48,130 @@ test('tensors in use by a call survive dispose, and are not written meanwhile', 
   out.dispose();
   assert.ok(lt.liveHandles() <= handles + 1); // the item that at() made waits for the collector
 });
+
+test('memory that a call uses is neither moved nor freed nor written through another tensor', async () => {
+  const whole = lt.ones([1 << 20]);
+  const used = whole.view(1024, 1024);
+  const storage = whole.untypedStorage();
+  const promises = [lt.addAsync(used, 1), lt.addAsync(used, 2), lt.addAsync(used, 3)];
+  const refused = {
+    resize: () => whole.resize_([1 << 22]),
+    'resize of an empty view': () => whole.narrow(0, 0, 0).resize_([1 << 22]),
+    'resize of the storage': () => storage.resize_(0),
+    'move to shared memory': () => storage.shareMemory_(),
+    'move of the tensor': () => whole.shareMemory_(),
+    'another storage': () => whole.set_(lt.zeros([1])),
+    fill: () => whole.fill_(0),
+    'fill of a part': () => whole.at(lt.slice(5, 6)).fill_(0),
+    'fill of the storage': () => storage.fill_(0),
+    'output of a call': () => lt.add(1, 1, { out: whole.at(3) }),
+  };
+  for (const [name, call] of Object.entries(refused)) assert.throws(call, { code: 'TENSOR_ERROR_RUNTIME', message: /by an asynchronous call/ }, name);
+  await assert.rejects(lt.addAsync(1, 1, { out: whole.at(3) }), { message: /being read by an asynchronous call/ });
+  for (const object of [whole, used, storage]) object.dispose();
+  const results = await Promise.all(promises);
+  assert.deepEqual(results.map((r) => [r.shape[0], r.min().item(), r.max().item()]), [[1024, 2, 2], [1024, 3, 3], [1024, 4, 4]]);
+});
+
+test('after the call the memory is free again', async () => {
+  const t = lt.zeros([4]);
+  const storage = t.untypedStorage();
+  await lt.addAsync(t, 1);
+  storage.resize_(64);
+  assert.equal(t.resize_([16]).numel, 16);
+  await assert.rejects(lt.addAsync(t, lt.zeros([3])));
+  t.fill_(1);
+  storage.resize_(0);
+});
+
+test('parts of one tensor are written side by side', async () => {
+  const out = lt.zeros([8, 1000]);
+  const rows = Array.from({ length: 8 }, (_, i) => lt.addAsync(lt.ones([1000]), i, { out: out.at(i) }));
+  await assert.rejects(lt.addAsync(lt.ones([1000]), 1, { out: out.at(3) }), { message: /by an asynchronous call/ });
+  await Promise.all(rows);
+  assert.deepEqual(out.at('...', 999).toArray(), [1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test('operands in an ArrayBuffer can be written, and taken away, meanwhile', async () => {
+  const array = new Float32Array([1, 2, 3, 4]);
+  const t = lt.asTensor(array);
+  const result = lt.mulAsync(t, t);
+  array.fill(100);
+  assert.deepEqual((await result).toArray(), [1, 4, 9, 16]);
+  const target = new Float32Array(4);
+  await lt.addAsync(t, 1, { out: lt.asTensor(target) });
+  assert.deepEqual([...target], [101, 101, 101, 101]);
+  const view = await lt.reshapeAsync(t, [2, 2]);
+  view.fill_(7);
+  assert.deepEqual([...array], [7, 7, 7, 7]);
+  const small = lt.asTensor(new Float32Array(3));
+  await assert.rejects(lt.addAsync(t, 1, { out: small }), { code: 'TENSOR_ERROR_RUNTIME', message: /not resizable/ });
+  assert.deepEqual(small.toArray(), [0, 0, 0]);
+  const shared = new Float32Array(new SharedArrayBuffer(16));
+  await lt.addAsync(t, 1, { out: lt.asTensor(shared) });
+  assert.deepEqual([...shared], [8, 8, 8, 8]);
+});
+
+test('a rejected call tells where it was made', async () => {
+  async function caller(call) {
+    await call();
+  }
+  for (const call of [() => lt.addAsync(lt.zeros([2]), lt.zeros([3])), () => lt.addAsync(lt.zeros([2]), 'x'), () => lt.sumAsync(lt.zeros([2]), 9)]) {
+    await assert.rejects(caller(call), (error) => error.stack.startsWith(`${error.name}: ${error.message}\n`) && /at caller /.test(error.stack));
+  }
+});
+
+test('an AbortSignal ends calls', async () => {
+  const a = lt.zeros([1 << 20]);
+  const handles = lt.liveHandles();
+  await assert.rejects(lt.addAsync(a, 1, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  await assert.rejects(lt.addAsync(a, 1, { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' });
+  await assert.rejects(lt.addAsync(a, 1, { signal: 3 }), { name: 'TypeError' });
+  await assert.rejects(lt.addAsync(a, 1, { signal: {} }), { name: 'TypeError', message: /must be an AbortSignal/ });
+  assert.throws(() => lt.add(a, 1, { signal: AbortSignal.abort() }), { name: 'TypeError' });
+  const controller = new AbortController();
+  const calls = Array.from({ length: 8 }, () => lt.addAsync(a, 1, { signal: controller.signal }));
+  controller.abort();
+  for (const { status, reason } of await Promise.allSettled(calls)) assert.deepEqual([status, reason?.name], ['rejected', 'AbortError']);
+  const quiet = new AbortController();
+  const done = await lt.addAsync(a, 1, { signal: quiet.signal });
+  quiet.abort();
+  assert.equal(done.at(0).item(), 1);
+  done.dispose();
+  while (lt.liveHandles() > handles + 1) await new Promise((resolve) => setTimeout(resolve, 1)); // calls that ran to their ends
+  a.fill_(1);
+});
+
+test('signals that lie do no harm', async () => {
+  const a = lt.zeros([4]);
+  const listeners = [];
+  const liar = { aborted: false, reason: 'because', addEventListener: (name, fn) => { fn(); listeners.push(fn); }, removeEventListener() { throw new Error('no'); } };
+  assert.equal((await lt.addAsync(a, 1, { signal: liar })).numel, 4);
+  for (const fn of listeners) fn();
+  const disposing = { aborted: false, addEventListener: () => a.dispose(), removeEventListener() {} };
+  await assert.rejects(lt.addAsync(a, 1, { signal: disposing }), { code: 'TENSOR_ERROR_HANDLE' });
+});
+
+test('files are read while every thread for tensors is busy', async () => {
+  const { readFile } = require('node:fs/promises');
+  const before = lt.getAsyncThreads();
+  lt.setAsyncThreads(4);
+  assert.equal(lt.getAsyncThreads(), 4);
+  const a = lt.zeros([1 << 21]);
+  let ended = 0;
+  const calls = Array.from({ length: 40 }, () => lt.expAsync(a).then(() => ended++));
+  await readFile(__filename);
+  assert.ok(ended < 40);
+  await Promise.all(calls);
+  for (const count of [0, -1, 257, 1.5, 'a', undefined]) assert.throws(() => lt.setAsyncThreads(count), /must be an integer from 1 to 256/);
+  lt.setAsyncThreads(before);
+});
+
+test('results of asynchronous calls belong to no scope', async () => {
+  const a = lt.asTensor(new Float32Array(4));
+  let promise;
+  lt.scope(() => {
+    promise = lt.reshapeAsync(a, [2, 2]);
+  });
+  assert.deepEqual((await promise).shape, [2, 2]);
+});

@@ -99,6 +99,51 @@ test('errors of the library come as the kinds of JavaScript', () => {
   assert.throws(() => gone.shape, { code: 'TENSOR_ERROR_HANDLE' });
 });
 
+test('sizes can be given one by one', () => {
+  assert.deepEqual(lt.zeros(2, 3).shape, [2, 3]);
+  assert.deepEqual(lt.rand(2n, 3, { dtype: 'float64' }).shape, [2, 3]);
+  assert.deepEqual(x.reshape(4, 1).shape, [4, 1]);
+  assert.deepEqual(x.reshape(-1).shape, [4]);
+  assert.deepEqual(lt.reshape(x, 1, 4).shape, [1, 4]);
+  assert.deepEqual(x.view(1, 2, 2).expand(3, 2, 2).shape, [3, 2, 2]);
+  assert.deepEqual(x.permute(1, 0).toArray(), [[1, 3], [5, 2]]);
+  assert.deepEqual(x.repeat(2, 1).shape, [4, 2]);
+  assert.throws(() => x.reshape(2, 'a'), { name: 'TypeError' });
+  assert.throws(() => x.reshape(2, 2.5), { name: 'TypeError' });
+});
+
+test('more pieces than there can be tensors are refused before anything is made', () => {
+  const empty = lt.zeros([0, 3]);
+  for (const pieces of [2 ** 31, 2 ** 53, 2n ** 62n]) {
+    for (const split of [lt.chunk, lt.tensorSplit]) assert.throws(() => split(empty, pieces), { code: 'TENSOR_ERROR_MEMORY', message: /pieces are more than/ });
+  }
+  assert.equal(empty.chunk(3).length, 3);
+});
+
+test('to takes dtypes, devices and tensors', () => {
+  assert.equal(x.to('float64').dtype, 'float64');
+  assert.equal(x.to('meta').device, 'meta');
+  assert.deepEqual([x.to('meta', 'int8').device, x.to('meta', 'int8').dtype], ['meta', 'int8']);
+  assert.equal(x.to(lt.zeros([1], { dtype: 'bool' })).dtype, 'bool');
+  assert.notEqual(x.to('int64', { copy: true }).data().buffer, x.data().buffer);
+  assert.equal(x.to({ dtype: 'int16' }).dtype, 'int16');
+  assert.throws(() => x.to('float99'), { name: 'TypeError', message: /'float99' is neither a dtype.*nor a device/ });
+  assert.throws(() => x.to('int8', 'int16'), { name: 'TypeError', message: /'int8' and 'int16'/ });
+  assert.throws(() => x.to('int8', 3), { name: 'TypeError' });
+});
+
+test('options are plain objects with known names', () => {
+  for (const options of [new Map([['alpha', 2]]), new Date(), new (class A {})(), new Set()]) {
+    assert.throws(() => lt.add(x, 1, options), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' });
+  }
+  assert.deepEqual(lt.add(x, 1, Object.create(null)).toArray(), [[2, 6], [4, 3]]);
+  assert.throws(() => lt.tensor([1], 'float32'), { name: 'TypeError', message: /options must be an object.*'float32'/ });
+  assert.throws(() => lt.tensor([1], [2]), { name: 'TypeError', message: /not an array/ });
+  assert.throws(() => lt.tensor([1], { dtyp: 'int8' }), { name: 'TypeError', message: /no option 'dtyp'; there are dtype, device, shape/ });
+  assert.throws(() => lt.asTensor(x, { dtyp: 'int8' }), { name: 'TypeError' });
+  assert.throws(() => lt.zeros([1], { signal: null, dtyp: 1 }), { name: 'TypeError' });
+});
+
 test('a getter that throws, or disposes what is being used, does no harm', () => {
   assert.throws(() => lt.add(x, 1, { get alpha() { throw new Error('mine'); } }), { message: 'mine' });
   const t = lt.zeros([1]);
@@ -126,7 +171,7 @@ test('generators and storages are objects of their own', () => {
 });
 
 test('every function and method refuses values that no operator takes', () => {
-  const handWritten = ['tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'Tensor', 'Storage', 'Generator', 'saveBytes'];
+  const handWritten = ['setAsyncThreads', 'getAsyncThreads', 'tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'Tensor', 'Storage', 'Generator', 'saveBytes'];
   const functions = [];
   const walk = (object, path) => {
     for (const [name, value] of Object.entries(object)) {

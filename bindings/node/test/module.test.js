@@ -8,12 +8,14 @@ const lt = require('..');
 
 test('the ES module exports what the CommonJS module exports', async () => {
   const esm = await import('../gen_index.mjs');
-  assert.deepEqual(Object.keys(esm).sort(), Object.keys(lt).sort());
+  assert.deepEqual(Object.keys(esm).sort(), [...Object.keys(lt), 'default'].sort());
   assert.equal(esm.add, lt.add);
+  assert.equal(esm.default, lt);
+  assert.equal(lt.default, lt);
 });
 
 test('internal entries of the addon are not exported', () => {
-  for (const name of ['enterScope', 'leaveScope', 'fromTypedArray', 'memoryOf']) assert.equal(lt[name], undefined);
+  for (const name of ['install', 'accountedBytes', 'enterScope', 'leaveScope', 'fromTypedArray', 'memoryOf']) assert.equal(lt[name], undefined);
 });
 
 test('the type declarations fit the example', { timeout: 120_000 }, () => {
@@ -28,4 +30,14 @@ test('every method that the declarations promise exists', () => {
   const names = [...body.matchAll(/^ {2}(\w+)\(/gm)].map((m) => m[1]);
   assert.ok(names.length > 20);
   for (const name of names) assert.equal(typeof lt.Tensor.prototype[name], 'function', name);
+});
+
+test('functions have the names and lengths of what they are', () => {
+  const cases = [[lt.add, 'add', 2], [lt.Tensor.prototype.add, 'add', 1], [lt.Tensor.prototype.add_, 'add_', 1], [lt.zeros, 'zeros', 1], [lt.addAsync, 'addAsync', 2], [lt.special.zeta, 'zeta', 2]];
+  for (const [fn, name, length] of cases) assert.deepEqual([fn.name, fn.length], [name, length]);
+});
+
+test('the stack of an error begins where the function was called', () => {
+  const caller = () => lt.add(lt.zeros([2]), lt.zeros([3]));
+  assert.throws(caller, (error) => /^Error: add: [^\n]*\n {4}at caller /.test(error.stack));
 });

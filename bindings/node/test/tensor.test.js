@@ -53,15 +53,56 @@ test('a dtype can be asked for', () => {
 test('data that makes no tensor is refused with the reason', () => {
   assert.throws(() => lt.tensor([[1, 2], [3]]), { name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: /expected 2 items at dimension 1, found 1/ });
   assert.throws(() => lt.tensor([[1], 2]), { code: 'TENSOR_ERROR_VALUE' });
-  assert.throws(() => lt.tensor([1, 'a']), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: /string is not a number/ });
+  assert.throws(() => lt.tensor([1, 'a']), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: /the text 'a' is not a number/ });
   assert.throws(() => lt.tensor([300], { dtype: lt.uint8 }), { message: /value 300 does not fit in uint8/ });
   assert.throws(() => lt.tensor([2 ** 63], { dtype: lt.int64 }), { message: /does not fit in int64/ });
   assert.throws(() => lt.tensor([{ re: 1, im: 1 }], { dtype: lt.float32 }), { message: /cannot be stored as float32/ });
   assert.throws(() => lt.tensor([1, 2, 3], { shape: [2] }), { name: 'RangeError' });
-  assert.throws(() => lt.tensor([1], { dtype: 'float8' }), { message: /'float8' is not a dtype/ });
+  assert.throws(() => lt.tensor([1], { dtype: 'float8' }), { message: /the text 'float8' is not a dtype/ });
   assert.throws(() => lt.tensor(), { code: 'TENSOR_ERROR_TYPE' });
   assert.throws(() => lt.tensor(lt.zeros([1])), { message: /clone/ });
   assert.throws(() => new lt.Tensor(), { name: 'TypeError', message: /use tensor\(data\)/ });
+});
+
+test('arrays that hold themselves, or text for numbers, are refused', () => {
+  const circle = [1];
+  circle[0] = circle;
+  assert.throws(() => lt.tensor(circle), { name: 'RangeError', message: /does an array contain itself/ });
+  const second = [1, 2];
+  second[1] = second;
+  assert.throws(() => lt.tensor(second), { name: 'RangeError' });
+  assert.throws(() => lt.tensor([[[1], [2]], [[3]]]), { name: 'RangeError' });
+  assert.throws(() => lt.tensor([1, [2]]), { name: 'RangeError' });
+  assert.throws(() => lt.tensor([[1], 2]), { name: 'RangeError' });
+  let wide = [0];
+  for (let i = 0; i < 60; i++) wide = [wide, wide];
+  assert.throws(() => lt.tensor(wide), { name: 'RangeError' });
+  for (const value of [{ kind: 'float', value: '3' }, { re: '1', im: 2 }, new Date(), () => 1, undefined, null]) {
+    assert.throws(() => lt.tensor([value]), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' });
+  }
+  for (const shape of [['2'], '2', [1.5], [-1], [NaN], [{}], [null]]) assert.throws(() => lt.tensor([1, 2], { shape }), { name: 'RangeError' });
+});
+
+test('arrays that change while they are read make no tensor of wrong numbers', () => {
+  const shrinking = [1, 2, 3];
+  Object.defineProperty(shrinking, 0, { get() { shrinking.length = 1; return 1; } });
+  assert.throws(() => lt.tensor(shrinking), { name: 'RangeError' });
+  const thrower = [1, 2];
+  Object.defineProperty(thrower, 1, { get() { throw new Error('mine'); } });
+  assert.throws(() => lt.tensor(thrower), { message: 'mine' });
+  assert.deepEqual(lt.tensor(new Proxy([1, 2], {})).toArray(), [1, 2]);
+});
+
+test('numbers of all sizes go into arrays and come back', () => {
+  const cases = [[0, -0], [2 ** 31, -(2 ** 31) - 1], [2 ** 53 - 1, -(2 ** 53) + 1], [1, NaN, Infinity, -Infinity], [0.1, 1e-320]];
+  for (const data of cases) assert.deepStrictEqual(lt.tensor(data, { dtype: 'float64' }).toArray(), data);
+  assert.deepStrictEqual(lt.tensor([2 ** 31, -(2 ** 53) + 1, -1]).toArray(), [2 ** 31, -(2 ** 53) + 1, -1]);
+  assert.deepStrictEqual(lt.tensor([-(2n ** 63n), 2n ** 63n - 1n, -(2n ** 53n), -1n]).toArray(), [-(2n ** 63n), 2n ** 63n - 1n, -(2n ** 53n), -1]);
+  assert.equal(lt.tensor([1, 2, -0]).dtype, 'float32');
+  assert.equal(lt.tensor([1, 2 ** 40]).dtype, 'int64');
+  assert.throws(() => lt.tensor([1, 2 ** 63]), { message: /9223372036854776000 does not fit in int64/ });
+  assert.throws(() => lt.tensor([NaN], { dtype: 'int32' }), { message: /NaN does not fit in int32/ });
+  assert.throws(() => lt.tensor([2n ** 63n]), { message: /does not fit in int64/ });
 });
 
 test('integers beyond 2^53 come back as bigints', () => {

@@ -73,3 +73,42 @@ test('terminate() while asynchronous calls of the worker run', async () => {
   await new Promise((resolve) => worker.once('message', resolve));
   assert.equal(typeof (await worker.terminate()), 'number');
 });
+
+test('the default dtype of a worker is its own', async () => {
+  const source = `
+    const { parentPort } = require('node:worker_threads');
+    const lt = require(${home});
+    const first = lt.zeros([1]).dtype;
+    lt.setDefaultDtype('float64');
+    const all = [];
+    for (let i = 0; i < 2000; i++) all.push(lt.zeros([1]).dtype, lt.tensor([0.5]).dtype, lt.div(1, 2).dtype);
+    lt.randAsync([2]).then((r) => parentPort.postMessage([first, [...new Set(all)], r.dtype, lt.getDefaultDtype()]));`;
+  const end = run(source);
+  const seen = new Set();
+  for (let i = 0; i < 2000; i++) {
+    seen.add(lt.zeros([1]).dtype).add(lt.tensor([0.5]).dtype).add((await lt.divAsync(1, 2)).dtype);
+  }
+  const { messages } = await end;
+  assert.deepEqual(messages, [['float32', ['float64'], 'float64', 'float64']]);
+  assert.deepEqual([...seen], ['float32']);
+  assert.equal(lt.getDefaultDtype(), 'float32');
+  assert.throws(() => lt.setDefaultDtype('int8'), { name: 'TypeError' });
+});
+
+test('workers that end while their calls wait and run', async () => {
+  const before = lt.liveHandles();
+  for (let i = 0; i < 10; i++) {
+    const worker = new Worker(
+      `const { parentPort } = require('node:worker_threads');
+       const lt = require(${home});
+       const shared = lt.asTensor(new Float32Array(new SharedArrayBuffer(4 << 20)));
+       const own = lt.asTensor(new Float32Array(1 << 20));
+       for (let i = 0; i < 30; i++) { lt.addAsync(shared, i); lt.addAsync(own, i); lt.addAsync(lt.zeros([1 << 20]), i); }
+       parentPort.postMessage('on');`,
+      { eval: true },
+    );
+    await new Promise((resolve) => worker.once('message', resolve));
+    await worker.terminate();
+  }
+  assert.ok(lt.liveHandles() <= before);
+});

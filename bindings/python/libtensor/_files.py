@@ -1,7 +1,12 @@
 """save and load: PyTorch's files; .npy and .npz, NumPy's."""
 
+import contextlib
 import ctypes
+import io
 import os
+import pickle
+import stat
+import threading
 
 from . import _dtypes
 from . import gen_functions as _f
@@ -11,6 +16,29 @@ from ._interop import buffer
 from ._storage import UntypedStorage
 from ._structure import Decoder, Encoder
 from ._typed_storage import TypedStorage
+
+
+class UnpicklingError(pickle.UnpicklingError, RuntimeError):
+    """A file that load refuses. PyTorch raises either, by what is wrong with it."""
+
+
+class NumPyFileError(ValueError, RuntimeError):
+    """A .npy or .npz file that is refused, with a ValueError as NumPy does."""
+
+
+class EmptyFileError(EOFError, NumPyFileError, UnpicklingError):
+    """A file, or the rest of one, without a byte."""
+
+
+@contextlib.contextmanager
+def refusing(kind):
+    """Raises what the engine finds wrong with a file as an error of a kind."""
+    try:
+        yield
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        raise kind(str(error)) from None
 
 
 def is_path(f):
@@ -25,8 +53,25 @@ def path_of(f):
 def readable(f):
     """The path of a file that exists; raises what open() does otherwise."""
     path = path_of(f)
-    with open(path, "rb"):
-        return path
+    kind = os.stat(path).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # opening others may wait for somebody to write
+        with open(path, "rb"):
+            pass
+    return path
+
+
+def opened(f, function, rest):
+    """The path of a file, or what `rest` reads of a file object; files without a byte are told from damaged ones."""
+    if is_path(f):
+        found = readable(f)
+        about = os.stat(found)
+        if not stat.S_ISREG(about.st_mode) or about.st_size:
+            return found
+    else:
+        found = rest(f, function)
+        if found.numel():
+            return found
+    raise EmptyFileError(f"{function}(): there is nothing to load: {found if is_path(f) else 'f'} has no bytes, or is at its end")
 
 
 def write(f, data, function):
@@ -36,7 +81,14 @@ def write(f, data, function):
     view = buffer(data, 0)
     while len(view):
         written = f.write(view)
-        view = view[len(view) if written is None else written :]
+        if written is None:
+            if isinstance(f, io.RawIOBase):
+                raise BlockingIOError(f"{function}(): f.write() would block, with {len(view)} bytes left to write")
+            return  # objects that do not count write everything
+        count = written.__index__()
+        if not 0 < count <= len(view):
+            raise OSError(f"{function}(): f.write() gave {count} for {len(view)} bytes; it must tell how many it wrote, at least one")
+        view = view[count:]
 
 
 def read(f, function):
@@ -46,21 +98,53 @@ def read(f, function):
     if not hasattr(f, "read"):
         raise wrong_type(function, "f", "a path or a file object with read()", f)
     if not (hasattr(f, "readinto") and hasattr(f, "seekable") and f.seekable()):
-        return from_bytes(f.read())
+        return from_bytes(checked(f.read(), function))
     begin = f.tell()
     size = f.seek(0, os.SEEK_END) - begin
     f.seek(begin)
     data = _f.empty(max(size, 0), dtype=_dtypes.uint8)
-    view, at = buffer(data, 0), 0
-    while at < size and (n := f.readinto(view[at:])):
-        at += n
-    return data[:at]
+    return data[: fill(f, data, 0, function)]
+
+
+def fill(f, data, at, function):
+    """Reads into a uint8 tensor from a place on, as far as the file object goes, and gives the place that it came to."""
+    view = buffer(data, 0)
+    while at < len(view):
+        rest = view[at:]
+        if hasattr(f, "readinto"):
+            count = f.readinto(rest)
+            if count is None:
+                raise BlockingIOError(f"{function}(): f.readinto() would block, with {len(rest)} bytes left to read")
+        else:
+            found = checked(f.read(len(rest)), function)
+            count = len(found)
+            if count <= len(rest):
+                rest[:count] = found
+        count = count.__index__()
+        if not 0 <= count <= len(rest):
+            raise OSError(f"{function}(): f gave {count} bytes when {len(rest)} were asked for")
+        if not count:
+            break
+        at += count
+    return at
+
+
+def checked(data, function):
+    """What read() gave, which must be bytes."""
+    if data is None:
+        raise BlockingIOError(f"{function}(): f.read() would block")
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{function}(): f.read() must give bytes, not {type(data).__name__}; open the file in binary mode")
+    return data
 
 
 def from_bytes(data):
-    view = memoryview(data).cast("B")
-    made = _f.empty(len(view), dtype=_dtypes.uint8)
-    buffer(made, 0)[:] = view
+    view = memoryview(data)
+    if not view.c_contiguous:
+        view = memoryview(view.tobytes())
+    made = _f.empty(view.nbytes, dtype=_dtypes.uint8)
+    if view.nbytes:
+        buffer(made, 0)[:] = view.cast("B")
     return made
 
 
@@ -96,7 +180,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     `mmap` the file at a path is mapped: bytes are read when they are used, checksums are not compared, writes stay
     in this process, and the file must not shrink meanwhile.
     No code is ever executed, with `weights_only` or without: names other than those of tensors, storages and plain
-    containers are refused, as are damaged files, with a RuntimeError that says what was found. `pickle_module` has no part in it.
+    containers are refused, as are damaged files, with an error that says what was found: it is a pickle.UnpicklingError and a
+    RuntimeError, for empty files an EOFError too, and a NotImplementedError for what PyTorch has and libtensor has not. Reading takes
+    memory in proportion to the file's size, within the memory limit. `pickle_module` has no part in it.
     """
     if mmap and not is_path(f):
         raise ValueError("load(): mmap=True needs a path, not a file object")
@@ -107,10 +193,10 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         place = ",".join(f"{device(a)}={device(b)}" for a, b in map_location.items()) or None
     elif map_location is not None:
         place = str(device(map_location))
-    if is_path(f):
-        text, tensors = _f.load(readable(f), map_location=place, mmap=bool(mmap))
-    else:
-        text, tensors = _f.load_bytes(read(f, "load"), map_location=place)
+    found = opened(f, "load", read)
+    with refusing(UnpicklingError):
+        text, tensors = _f.load(found, map_location=place, mmap=bool(mmap)) if is_path(f) else _f.load_bytes(found, map_location=place)
+    del found
     moved = {}
 
     def restore(tensor, location):
@@ -130,7 +216,28 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         made = _f.empty(0, dtype=tensor.dtype, device=target.device)
         return made.set_(target, tensor.storage_offset(), tensor.shape, tensor.stride())
 
-    return Decoder(text, tensors, restore).value
+    return decode(text, tensors, restore)
+
+
+def decode(text, tensors, restore):
+    """The object of a structure. Deep ones find more room on a stack of their own."""
+    try:
+        return Decoder(text, tensors, restore).value
+    except RecursionError as error:
+        found = [error]
+
+    def run():
+        try:
+            found[0] = Decoder(text, tensors, restore)
+        except BaseException as error:
+            found[0] = error
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0].value
 
 
 def save_npy(tensor, f):
@@ -144,13 +251,39 @@ def save_npy(tensor, f):
 def load_npy(f, *, mmap=False):
     """Loads the tensor of a .npy file. Arrays of Python objects are refused: they could run code.
 
-    With `mmap` the file at a path is mapped: bytes are read when they are used, and writes stay in this process.
+    Of a file object, one array is read: where several follow each other, each call gives the next. With `mmap` the file at a path is
+    mapped: bytes are read when they are used, and writes stay in this process.
     """
-    if is_path(f):
-        return _f.npy_load(readable(f), mmap=mmap)
-    if mmap:
+    if mmap and not is_path(f):
         raise ValueError("load_npy(): mmap=True needs a path, not a file object")
-    return _f.npy_load_bytes(read(f, "load_npy"))
+    found = opened(f, "load_npy", read_npy)
+    with refusing(NumPyFileError):
+        return _f.npy_load(found, mmap=mmap) if is_path(f) else _f.npy_load_bytes(found)
+
+
+BEGINNING = 12  # bytes that tell how long a .npy file's header is, which tells how long the file is
+STEP = 1 << 24  # bytes that are read before more are made room for: a header can tell of any length
+
+
+def read_npy(f, function):
+    """The next .npy file of a file object, as a uint8 tensor."""
+    if isinstance(f, (bytes, bytearray, memoryview)):
+        return from_bytes(f)
+    if not hasattr(f, "read"):
+        raise wrong_type(function, "f", "a path or a file object with read()", f)
+    data, length = _f.empty(0, dtype=_dtypes.uint8), BEGINNING
+    for told in range(3):
+        while (at := data.numel()) < length:
+            grown = _f.empty(min(length, max(2 * at, STEP)), dtype=_dtypes.uint8)
+            grown[:at] = data
+            end = fill(f, grown, at, function)
+            data = grown[:end]
+            if end < grown.numel():
+                return data
+        if told < 2:
+            with refusing(NumPyFileError):
+                length = _f.npy_length(data)
+    return data
 
 
 def save_npz(tensors, f):
@@ -164,5 +297,7 @@ def save_npz(tensors, f):
 
 def load_npz(f):
     """Loads all tensors of an .npz file, compressed or not, as a dict."""
-    names, tensors = _f.npz_load(readable(f)) if is_path(f) else _f.npz_load_bytes(read(f, "load_npz"))
+    found = opened(f, "load_npz", read)
+    with refusing(NumPyFileError):
+        names, tensors = _f.npz_load(found) if is_path(f) else _f.npz_load_bytes(found)
     return dict(zip(names, tensors, strict=True))

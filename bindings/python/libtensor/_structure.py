@@ -3,6 +3,7 @@
 import json
 from base64 import b64decode, b64encode
 from collections import OrderedDict
+from json.encoder import encode_basestring as quoted
 from math import isfinite
 
 from ._convert import foreign
@@ -14,7 +15,8 @@ from ._tensor import Tensor
 from ._typed_storage import TypedStorage
 
 EXACT = 2**53  # integers up to here are the same in JavaScript
-DEPTH = 200  # as in the engine
+DEPTH = 201  # as in the engine: in 200 containers, and what is in the innermost
+CONTAINERS = (list, tuple, dict, set)
 
 
 def is_json(value):
@@ -24,37 +26,55 @@ def is_json(value):
 
 
 class Encoder:
-    """Collects the tensors of an object while it turns the object into what json.dumps takes."""
+    """Collects the tensors of an object while it turns the object into JSON.
+
+    A container is a generator of its parts: pieces of text, and pairs of a value and its path, which are written in their place. That
+    takes no room on Python's stack, whatever depth the containers and the program have.
+    """
 
     def __init__(self, obj):
         self.tensors, self.numbers = [], {}
         self.seen, self.open, self.defined = {}, set(), {}
-        self.count(obj, 0)
-        self.text = json.dumps(self.node(obj, "obj"), ensure_ascii=False, allow_nan=False)
+        self.count(obj)
+        text, writing = [], [iter(((obj, "obj"),))]
+        while writing:
+            for part in writing[-1]:
+                if part.__class__ is str:
+                    text.append(part)
+                elif len(writing) - 1 > DEPTH:
+                    raise ValueError(f"save(): containers lie more than {DEPTH - 1} deep in each other")
+                else:
+                    writing.append(self.node(*part))
+                    break
+            else:
+                writing.pop()
+        self.text = "".join(text)
 
-    def count(self, obj, depth):
+    def count(self, obj):
         """Finds the containers that occur more than once."""
-        if not isinstance(obj, (list, tuple, dict, set)):
-            return
-        if depth > DEPTH:
-            raise ValueError(f"save(): containers lie more than {DEPTH} deep in each other")
-        self.seen[id(obj)] = self.seen.get(id(obj), 0) + 1
-        if self.seen[id(obj)] == 1:
-            for item in obj.values() if isinstance(obj, dict) else obj:
-                self.count(item, depth + 1)
+        todo = [obj]
+        while todo:
+            obj = todo.pop()
+            if isinstance(obj, CONTAINERS):
+                self.seen[id(obj)] = self.seen.get(id(obj), 0) + 1
+                if self.seen[id(obj)] == 1:
+                    todo.extend(obj.values() if isinstance(obj, dict) else obj)
 
     def node(self, obj, path):
         if id(obj) in self.defined:
-            return {"ref": self.defined[id(obj)]}
-        if self.seen.get(id(obj), 0) < 2:
-            return self.plain(obj, path)
-        if id(obj) in self.open:
+            yield f'{{"ref": {self.defined[id(obj)]}}}'
+        elif self.seen.get(id(obj), 0) < 2:
+            yield from self.plain(obj, path)
+        elif id(obj) in self.open:
             raise ValueError(f"save(): {path} contains itself")
-        self.open.add(id(obj))
-        value = self.plain(obj, path)
-        self.open.remove(id(obj))
-        self.defined[id(obj)] = len(self.defined)
-        return {"def": self.defined[id(obj)], "value": value}
+        else:
+            self.open.add(id(obj))
+            number = len(self.defined) + len(self.open) - 1
+            yield f'{{"def": {number}, "value": '
+            yield from self.plain(obj, path)
+            yield "}"
+            self.open.remove(id(obj))
+            self.defined[id(obj)] = number
 
     def plain(self, obj, path):
         for kinds, write in WRITERS:
@@ -77,107 +97,121 @@ class Encoder:
 
     def integer(self, obj, path):
         obj = int(obj)
-        return obj if -EXACT <= obj <= EXACT else {"int": str(obj)}
+        if -EXACT <= obj <= EXACT:
+            return (str(obj),)
+        if obj.bit_length() > 14_000:
+            raise ValueError(f"save(): {path} is an integer of {obj.bit_length()} bits, and files hold up to 14000")
+        return (f'{{"int": "{obj}"}}',)
 
     def real(self, obj, path):
         obj = float(obj)
-        return obj if isfinite(obj) else {"float": str(obj)}
+        return (repr(obj) if isfinite(obj) else f'{{"float": "{obj}"}}',)
 
     def items(self, obj, path):
-        return [item if is_json(item) else self.node(item, f"{path}[{i}]") for i, item in enumerate(obj)]
+        yield "["
+        for i, item in enumerate(obj):
+            if i:
+                yield ", "
+            if is_json(item):
+                yield json.dumps(item, ensure_ascii=False)
+            else:
+                yield item, f"{path}[{i}]"
+        yield "]"
 
-    def pairs(self, obj, path):
-        return [[self.node(key, f"a key of {path}"), self.node(value, f"{path}[{key!r}]")] for key, value in obj.items()]
+    def tagged(self, tag, obj, path):
+        yield f'{{"{tag}": '
+        yield from self.items(obj, path)
+        yield "}"
 
-    def ordered(self, obj, path):
-        found = {"ordered_dict": self.pairs(obj, path)}
-        if getattr(obj, "__dict__", None):
-            found["state"] = self.node(obj.__dict__, path + ".__dict__")
-        return found
+    def dict(self, tag, obj, path):
+        yield f'{{"{tag}": ['
+        for i, (key, value) in enumerate(obj.items()):
+            yield ", [" if i else "["
+            yield key, f"a key of {path}"
+            yield ", "
+            yield value, f"{path}[{key!r}]"
+            yield "]"
+        yield "]"
+        if tag == "ordered_dict" and getattr(obj, "__dict__", None):
+            yield ', "state": '
+            yield obj.__dict__, path + ".__dict__"
+        yield "}"
 
-    def untyped(self, obj, path):
-        return {"storage": self.number(obj._tensor(), (id(obj), "storage"))}
+    def storage(self, tag, obj):
+        return (f'{{"{tag}": {self.number(obj._tensor(), (id(obj), "storage"))}}}',)
 
-    def typed(self, obj, path):
-        return {"typed_storage": self.number(obj._tensor(), (id(obj), "storage"))}
+
+def text(tag, content):
+    return (f'{{"{tag}": {quoted(content)}}}',)
 
 
 # The first that fits counts: subclasses stand before their bases.
 WRITERS = (
-    ((type(None), bool), lambda e, o, p: o),
-    (str, lambda e, o, p: str(o)),
+    ((type(None), bool), lambda e, o, p: (json.dumps(o),)),
+    (str, lambda e, o, p: (quoted(str(o)),)),
     (int, Encoder.integer),
     (float, Encoder.real),
-    (complex, lambda e, o, p: {"complex": [e.real(o.real, p), e.real(o.imag, p)]}),
-    (Tensor, lambda e, o, p: {"tensor": e.number(o, id(o))}),
-    (UntypedStorage, Encoder.untyped),
-    (TypedStorage, Encoder.typed),
-    (Size, lambda e, o, p: {"size": list(o)}),
-    (tuple, lambda e, o, p: {"tuple": e.items(o, p)}),
+    (complex, lambda e, o, p: e.tagged("complex", (o.real, o.imag), p)),
+    (Tensor, lambda e, o, p: (f'{{"tensor": {e.number(o, id(o))}}}',)),
+    (UntypedStorage, lambda e, o, p: e.storage("storage", o)),
+    (TypedStorage, lambda e, o, p: e.storage("typed_storage", o)),
+    (Size, lambda e, o, p: (f'{{"size": {list(o)}}}',)),
+    (tuple, lambda e, o, p: e.tagged("tuple", o, p)),
     (list, Encoder.items),
-    (OrderedDict, Encoder.ordered),
-    (dict, lambda e, o, p: {"dict": e.pairs(o, p)}),
-    (set, lambda e, o, p: {"set": e.items(o, p)}),
-    (bytes, lambda e, o, p: {"bytes": b64encode(o).decode()}),
-    (bytearray, lambda e, o, p: {"bytearray": b64encode(o).decode()}),
-    (dtype, lambda e, o, p: {"dtype": o.name}),
-    (device, lambda e, o, p: {"device": str(o)}),
-    (layout, lambda e, o, p: {"layout": o.name}),
+    (OrderedDict, lambda e, o, p: e.dict("ordered_dict", o, p)),
+    (dict, lambda e, o, p: e.dict("dict", o, p)),
+    (set, lambda e, o, p: e.tagged("set", o, p)),
+    (bytes, lambda e, o, p: text("bytes", b64encode(o).decode())),
+    (bytearray, lambda e, o, p: text("bytearray", b64encode(o).decode())),
+    (dtype, lambda e, o, p: text("dtype", o.name)),
+    (device, lambda e, o, p: text("device", str(o))),
+    (layout, lambda e, o, p: text("layout", o.name)),
 )
 
 
 class Decoder:
-    """Turns a structure's JSON into objects. restore(tensor, location) brings a loaded tensor to its device."""
+    """Turns a structure's JSON into objects, while it is read. restore(tensor, location) brings a loaded tensor to its device."""
 
     def __init__(self, text, tensors, restore):
         self.tensors, self.restore, self.made, self.defined = tensors, restore, {}, {}
-        self.value = self.read(json.loads(text))
+        self.value = json.loads(text, object_pairs_hook=self.read)
 
     def read(self, node):
-        if node.__class__ is dict:
-            for tag, read in READERS.items():
-                if tag in node:
-                    return read(self, node[tag], node)
-        return list(map(self.read, node)) if node.__class__ is list else node
+        """The value of an object, whose own items have been read."""
+        tag, content = node[0]
+        return READERS[tag](self, content, dict(node[1:]))
 
-    def all(self, nodes):
-        return map(self.read, nodes)
-
-    def pairs(self, nodes):
-        return [(self.read(key), self.read(value)) for key, value in nodes]
-
-    def tensor(self, i, node):
+    def tensor(self, i, more):
         if i not in self.made:
-            self.made[i] = self.restore(self.tensors[i], node.get("location", "cpu"))
+            self.made[i] = self.restore(self.tensors[i], more.get("location", "cpu"))
         return self.made[i]
 
-    def ordered(self, nodes, node):
-        found = OrderedDict(self.pairs(nodes))
-        if "state" in node:
-            found.__dict__.update(self.read(node["state"]))
+    def ordered(self, pairs, more):
+        found = OrderedDict(pairs)
+        found.__dict__.update(more.get("state", ()))
         return found
 
-    def typed(self, i, node):
-        tensor = self.tensor(i, node)
+    def typed(self, i, more):
+        tensor = self.tensor(i, more)
         return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype)
 
-    def define(self, number, node):
-        self.defined[number] = self.read(node["value"])
+    def define(self, number, more):
+        self.defined[number] = more["value"]
         return self.defined[number]
 
 
 READERS = {
     "tensor": Decoder.tensor,
-    "storage": lambda d, i, node: d.tensor(i, node).untyped_storage(),
+    "storage": lambda d, i, more: d.tensor(i, more).untyped_storage(),
     "typed_storage": Decoder.typed,
-    "tuple": lambda d, nodes, _: tuple(d.all(nodes)),
-    "size": lambda d, nodes, _: Size(d.all(nodes)),
-    "dict": lambda d, nodes, _: dict(d.pairs(nodes)),
+    "tuple": lambda d, items, _: tuple(items),
+    "size": lambda d, items, _: Size(items),
+    "dict": lambda d, pairs, _: dict(pairs),
     "ordered_dict": Decoder.ordered,
-    "set": lambda d, nodes, _: set(d.all(nodes)),
+    "set": lambda d, items, _: set(items),
     "int": lambda d, text, _: int(text),
     "float": lambda d, text, _: float(text),
-    "complex": lambda d, nodes, _: complex(*d.all(nodes)),
+    "complex": lambda d, items, _: complex(*items),
     "bytes": lambda d, text, _: b64decode(text),
     "bytearray": lambda d, text, _: bytearray(b64decode(text)),
     "dtype": lambda d, name, _: NAMES[name],

@@ -271,6 +271,7 @@ func (f form) cResult(i int) (check, store string) {
 	check = fmt.Sprintf("LT_RESULT(%s, \"%s\", \"%s\");", name, f.op.ID(), r.Name)
 	from := fmt.Sprintf("frame.results[%d]", i)
 	if r.Type.List {
+		check += fmt.Sprintf(" LT_RESULT(%s_len, \"%s\", \"%s_len\");", name, f.op.ID(), r.Name)
 		return check, fmt.Sprintf("*%s = (%s*)%s.list.data, *%s_len = %s.list.length;", name, resultTypes[r.Type.Base], from, name, from)
 	}
 	field := map[string]string{"Tensor": "pointer", "Storage": "pointer", "Generator": "pointer", "str": "pointer", "pointer": "pointer",

@@ -7,15 +7,20 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// testOperator is what the test that calls every operator from every language needs to know of one.
+// testOperator is what the tests that call every operator need to know of one.
 type testOperator struct {
-	Name    string     `json:"name"`
-	Go      string     `json:"go"` // other names of an operator share its function
-	Node    string     `json:"node"`
-	Forms   []testForm `json:"forms"`
-	Args    []testArg  `json:"args"`
-	Returns []string   `json:"returns"`
-	Example string     `json:"example"`
+	Name      string     `json:"name"`
+	ID        string     `json:"id"` // with the overload
+	Go        string     `json:"go"` // other names of an operator share its function
+	Node      string     `json:"node"`
+	Variants  []string   `json:"variants"`
+	Category  string     `json:"category"`
+	DTypes    string     `json:"dtypes"`
+	Promotion string     `json:"promotion"`
+	Forms     []testForm `json:"forms"`
+	Args      []testArg  `json:"args"`
+	Returns   []string   `json:"returns"`
+	Example   string     `json:"example"`
 }
 
 // testForm is one C function.
@@ -32,19 +37,24 @@ type testArg struct {
 	Python string `json:"python"`
 	Node   string `json:"node"`
 	KwOnly bool   `json:"kwonly"`
+	// Mutated arguments are written in place by every form, shared ones share their memory with a result.
+	Mutated bool   `json:"mutated"`
+	Shared  bool   `json:"shared"`
+	Default string `json:"default"`
 }
 
 // generateCases writes the list of all operators and their C functions as JSON, for tests.
 func generateCases(out *output, ops []*schema.Operator) error {
 	list := make([]testOperator, 0, len(ops))
 	for _, o := range ops {
-		t := testOperator{Name: o.Name, Go: o.GoName(), Node: nodeName(o.Name), Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
+		t := testOperator{Name: o.Name, ID: o.ID(), Go: o.GoName(), Node: nodeName(o.Name), Variants: o.Variants, Category: o.Category,
+			DTypes: o.DTypes, Promotion: o.Promotion, Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
 		for _, a := range o.Args {
 			python := a.Name
 			if python == "self" {
 				python = "input"
 			}
-			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly})
+			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly, a.Mutated, a.AliasSet != "", a.Default})
 		}
 		for _, r := range o.Returns {
 			t.Returns = append(t.Returns, r.Type.String())

@@ -10,7 +10,7 @@ import (
 )
 
 // nodeProperties are the names that Tensor has as properties in JavaScript, which no method may take.
-var nodeProperties = []string{"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset", "disposed", "dispose", "data", "at", "get", "set", "toArray", "toString"}
+var nodeProperties = []string{"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset", "disposed", "dispose", "data", "at", "get", "set", "toArray", "toString", "toJSON", "length", "elements"}
 
 // nodeEntry is a name in JavaScript and the overloads behind it.
 type nodeEntry struct {
@@ -274,8 +274,29 @@ func nodeDefault(a schema.Arg) (string, error) {
 	return "", wrong
 }
 
+// nodeMoving are the operators that may give the storage of their first argument other memory, or the tensor another storage.
+var nodeMoving = []string{"resize_", "resize_as_", "set_", "share_memory_", "storage_resize_", "storage_share_memory_"}
+
+// nodeVariadic tells whether the items of an operator's last positional argument can be given one by one, as in zeros(2, 3) and
+// reshape(2, 3): it is a list of sizes or dimensions, it must be given, and nothing but a tensor comes before it.
+func nodeVariadic(o *schema.Operator) int {
+	last := -1
+	for i, a := range o.Args {
+		if !a.KwOnly {
+			last = i
+		}
+	}
+	if last < 0 || last > 1 || last == 1 && o.Args[0].Type.Base != "Tensor" {
+		return -1
+	}
+	if a := o.Args[last]; a.Type.Base != "int" || !a.Type.List || a.Default != "" || a.Name == "indices" {
+		return -1
+	}
+	return last
+}
+
 // nodeArgument is the description of an argument or a result.
-func nodeArgument(a schema.Arg, result bool) (string, error) {
+func nodeArgument(a schema.Arg, result, moved, variadic bool) (string, error) {
 	var flags []string
 	flag := func(is bool, name string) {
 		if is {
@@ -288,6 +309,8 @@ func nodeArgument(a schema.Arg, result bool) (string, error) {
 	flag(a.Default != "", "LT_HAS_DEFAULT")
 	flag(a.Mutated, "LT_IS_MUTATED")
 	flag(result && a.AliasSet != "", "LT_IS_ALIAS")
+	flag(moved, "LT_IS_MOVED")
+	flag(variadic, "LT_IS_VARIADIC")
 	if len(flags) == 0 {
 		flags = []string{"0"}
 	}
@@ -301,13 +324,17 @@ func nodeArgument(a schema.Arg, result bool) (string, error) {
 	return fmt.Sprintf("{\"%s\", %s, %s, %s}", nodeArgName(a.Name), nodeTypes[a.Type.Base], strings.Join(flags, " | "), value), nil
 }
 
-func nodeArguments(b *strings.Builder, symbol string, args []schema.Arg, result bool) error {
+func nodeArguments(b *strings.Builder, symbol string, o *schema.Operator, result bool) error {
+	args, variadic, moved := o.Args, nodeVariadic(o), slices.Contains(nodeMoving, o.Name)
+	if result {
+		args, variadic, moved = o.Returns, -1, false
+	}
 	if len(args) == 0 {
 		return nil
 	}
 	fmt.Fprintf(b, "static const lt_argument %s[] = {\n", symbol)
-	for _, a := range args {
-		text, err := nodeArgument(a, result)
+	for i, a := range args {
+		text, err := nodeArgument(a, result, moved && i == 0, i == variadic)
 		if err != nil {
 			return err
 		}
@@ -329,7 +356,7 @@ func nodeOperator(b *strings.Builder, o *schema.Operator) (string, error) {
 	symbols := [2]string{"NULL", "NULL"}
 	for i, list := range [][]schema.Arg{o.Args, o.Returns} {
 		symbol := []string{"arguments_", "results_"}[i] + o.CName()
-		if err := nodeArguments(b, symbol, list, i == 1); err != nil {
+		if err := nodeArguments(b, symbol, o, i == 1); err != nil {
 			return "", fmt.Errorf("%s: %w", o.ID(), err)
 		}
 		if len(list) > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, beside the operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version",
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
 	"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
 	"strided", "contiguousFormat", "preserveFormat", "channelsLast", "channelsLast3d"}
 
@@ -31,6 +31,12 @@ func tsName(name string) string {
 	return name
 }
 
+// tsWords are the texts that an argument can be, by its name: of two arguments with one name those of both.
+var tsWords = map[string][]string{
+	"rounding_mode": {"trunc", "floor"}, "indexing": {"ij", "xy"}, "side": {"left", "right"}, "interpolation": {"linear", "lower", "higher", "midpoint", "nearest"},
+	"compute_mode": {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"},
+}
+
 // tsType is the type of an argument.
 func tsType(a schema.Arg) string {
 	base := map[string]string{
@@ -39,6 +45,9 @@ func tsType(a schema.Arg) string {
 	}[a.Type.Base]
 	if base == "" {
 		base = a.Type.Base
+	}
+	if words := tsWords[a.Name]; a.Type.Base == "str" && words != nil {
+		base = "'" + strings.Join(words, "' | '") + "'"
 	}
 	nullable := a.Type.Optional || a.Default == "None"
 	if a.Type.List && a.Type.Base != "Index" {
@@ -58,7 +67,7 @@ func tsType(a schema.Arg) string {
 }
 
 func tsResultType(r schema.Arg) string {
-	t := map[string]string{"int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device"}[r.Type.Base]
+	t := map[string]string{"Scalar": "Item", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device"}[r.Type.Base]
 	if t == "" {
 		t = r.Type.Base
 	}
@@ -95,10 +104,11 @@ func tsResultObject(o *schema.Operator) string {
 
 // tsParameters are the parameter lists of an operator: an argument is given in its place or, from any place on, by name in
 // the object that comes last.
-func tsParameters(o *schema.Operator, method, out bool) []string {
-	args := o.Args
+func tsParameters(o *schema.Operator, method, out, async bool) []string {
+	args, variadic := o.Args, nodeVariadic(o)
 	if method {
 		args = args[1:]
+		variadic--
 	}
 	positional, required := 0, 0
 	for i, a := range args {
@@ -117,32 +127,56 @@ func tsParameters(o *schema.Operator, method, out bool) []string {
 		prefixes = append(prefixes, n)
 	}
 	var lists []string
+	if variadic >= 0 {
+		a := args[variadic]
+		name := tsName(nodeArgName(a.Name))
+		first := ""
+		for _, before := range args[:variadic] {
+			first += tsName(nodeArgName(before.Name)) + ": " + tsType(before) + ", "
+		}
+		lists = append(lists, first+"..."+name+": Int[]")
+		if fields := tsFields(o, args[variadic+1:], out, async); len(fields) > 0 {
+			lists = append(lists, first+"..."+name+"AndOptions: [...Int[], { "+strings.Join(fields, "; ")+" }]")
+		}
+	}
 	for _, n := range prefixes {
-		var params, fields []string
+		var params []string
 		optional := "?"
 		for _, a := range args[:n] {
 			params = append(params, tsName(nodeArgName(a.Name))+": "+tsType(a))
 		}
-		for _, a := range args[n:] {
-			mark := "?"
-			if a.Default == "" {
-				mark, optional = "", ""
-			}
-			fields = append(fields, nodeArgName(a.Name)+mark+": "+tsType(a))
+		if slices.ContainsFunc(args[n:], func(a schema.Arg) bool { return a.Default == "" }) {
+			optional = ""
 		}
-		if out {
-			t := "Tensor"
-			if len(o.Returns) > 1 {
-				t = "readonly Tensor[] | " + tsResultObject(o)
-			}
-			fields = append(fields, "out?: "+t+" | null")
-		}
-		if len(fields) > 0 {
+		if fields := tsFields(o, args[n:], out, async); len(fields) > 0 {
 			params = append(params, "options"+optional+": { "+strings.Join(fields, "; ")+" }")
 		}
 		lists = append(lists, strings.Join(params, ", "))
 	}
 	return lists
+}
+
+// tsFields are the members of the object that gives arguments by name.
+func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
+	var fields []string
+	for _, a := range args {
+		mark := "?"
+		if a.Default == "" {
+			mark = ""
+		}
+		fields = append(fields, nodeArgName(a.Name)+mark+": "+tsType(a))
+	}
+	if out {
+		t := "Tensor"
+		if len(o.Returns) > 1 {
+			t = "readonly Tensor[] | " + tsResultObject(o)
+		}
+		fields = append(fields, "out?: "+t+" | null")
+	}
+	if async {
+		fields = append(fields, "signal?: Signal | null")
+	}
+	return fields
 }
 
 func tsDoc(indent, text string) string {
@@ -179,7 +213,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 		} else {
 			b.WriteString(tsDoc(indent, pyOnlyC.Replace(o.Doc)))
 		}
-		for _, params := range tsParameters(o, method, o.Has("out") && variant != "inplace") {
+		for _, params := range tsParameters(o, method, o.Has("out") && variant != "inplace", variant == "async") {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)
 		}
 	}
@@ -236,7 +270,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 				space.body.WriteString(e.tsSignatures(indent, "export function "+e.last()+"Async", "async"))
 			}
 		}
-		if e.isMethod() {
+		if e.isMethod() && e.path != "item" {
 			methods[e.owner()].WriteString(e.tsSignatures("  ", e.last(), "method"))
 		}
 		if e.has("inplace") {
@@ -282,7 +316,7 @@ func nodeModule(entries []*nodeEntry) string {
 	for _, name := range names {
 		fmt.Fprintf(&b, "const lt_%s = lt.%s;\n", name, name)
 	}
-	b.WriteString("\nexport {\n")
+	b.WriteString("\nexport {\n  lt as default,\n")
 	for _, name := range names {
 		fmt.Fprintf(&b, "  lt_%s as %s,\n", name, name)
 	}

@@ -10,13 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/serial/file/filetest"
 )
 
 func pack(t testing.TB, records ...Record) file.Buffer {
-	plan := New(records)
+	plan, err := New("save", records)
+	require.NoError(t, err)
 	data := make(file.Buffer, plan.Size)
 	require.NoError(t, plan.Write(data))
 	return data
+}
+
+func open(source *file.Source) (*Archive, error) {
+	budget := source.Budget("load")
+	defer budget.Close()
+	return Open("load", source, budget)
 }
 
 func TestOtherReadersReadIt(t *testing.T) {
@@ -36,7 +44,7 @@ func TestOtherReadersReadIt(t *testing.T) {
 		require.NoError(t, err, "the checksum is right")
 		require.Equal(t, want[f.Name], got)
 	}
-	a, err := Open("load", file.Memory(data))
+	a, err := open(file.Memory(data))
 	require.NoError(t, err)
 	got, err := a.Read(a.Find("a/b"))
 	require.NoError(t, err)
@@ -49,7 +57,7 @@ func TestManyRecords(t *testing.T) {
 	for i := range records {
 		records[i].Name = string(rune('a'+i%26)) + string(rune(0x4e00+i/26))
 	}
-	a, err := Open("load", file.Memory(pack(t, records...)))
+	a, err := open(file.Memory(pack(t, records...)))
 	require.NoError(t, err)
 	require.Len(t, a.Entries, len(records))
 }
@@ -84,10 +92,11 @@ func TestRecordsBeyond4GB(t *testing.T) {
 	}
 	zeros := make([]byte, 1<<20)
 	large := bigZeros(t, 1<<32+5)
-	plan := New([]Record{{Name: "large", Data: large}, {Name: "after", Data: zeros[:3]}})
+	plan, err := New("save", []Record{{Name: "large", Data: large}, {Name: "after", Data: zeros[:3]}})
+	require.NoError(t, err)
 	s := &sparse{size: plan.Size, runs: map[int64][]byte{}}
 	require.NoError(t, plan.Write(s))
-	a, err := Open("load", &file.Source{ReaderAt: s, Size: s.size})
+	a, err := open(&file.Source{ReaderAt: s, Size: s.size})
 	require.NoError(t, err)
 	require.Equal(t, int64(1<<32+5), a.Find("large").Size)
 	require.Greater(t, a.Find("after").Offset, int64(1<<32))
@@ -103,7 +112,7 @@ func TestDeflated(t *testing.T) {
 	_, err = f.Write(make([]byte, 5000))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	a, err := Open("load", file.Memory(out.Bytes()))
+	a, err := open(file.Memory(out.Bytes()))
 	require.NoError(t, err)
 	data, err := a.Read(a.Find("a"))
 	require.NoError(t, err)
@@ -116,7 +125,7 @@ func TestClaimedSizesAreChecked(t *testing.T) {
 	_, err := w.CreateRaw(&zip.FileHeader{Name: "bomb", Method: zip.Deflate, CompressedSize64: 0, UncompressedSize64: 1 << 40})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	_, err = Open("load", file.Memory(out.Bytes()))
+	_, err = open(file.Memory(out.Bytes()))
 	require.ErrorContains(t, err, `record "bomb": 0 bytes cannot unpack to 1099511627776`)
 
 	out.Reset()
@@ -126,7 +135,7 @@ func TestClaimedSizesAreChecked(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	_, err = Open("load", file.Memory(out.Bytes()))
+	_, err = open(file.Memory(out.Bytes()))
 	require.ErrorContains(t, err, "two of this name")
 }
 
@@ -136,4 +145,75 @@ func bigZeros(t *testing.T, n int) []byte {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Munmap(data)) })
 	return data
+}
+
+func zipped(t testing.TB, method uint16, contents map[string]string) []byte {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for name, content := range contents {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		require.NoError(t, err)
+		_, err = io.WriteString(f, content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func TestRecordsInParts(t *testing.T) {
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		data := zipped(t, method, map[string]string{"a": "0123456789"})
+		a, err := open(file.Memory(data))
+		require.NoError(t, err)
+		e := a.Find("a")
+		head, err := a.Head(e, 4)
+		require.NoError(t, err)
+		require.Equal(t, "0123", string(head))
+		head, err = a.Head(e, 100)
+		require.NoError(t, err)
+		require.Equal(t, "0123456789", string(head))
+		parts := [][]byte{make([]byte, 3), nil, make([]byte, 7)}
+		require.NoError(t, a.ReadInto([]Target{{e, parts}}))
+		require.Equal(t, "012|3456789", string(parts[0])+"|"+string(parts[2]))
+		damaged := bytes.Replace(data, []byte("0123456789"), []byte("0123456780"), 1)
+		if method == zip.Store {
+			a, err = open(file.Memory(damaged))
+			require.NoError(t, err)
+			require.ErrorContains(t, a.ReadInto([]Target{{a.Find("a"), parts}}), "its checksum is")
+		}
+	}
+}
+
+func TestNamesThatCannotBeRead(t *testing.T) {
+	for name, fact := range map[string]string{string(make([]byte, 1<<16)): "65536 bytes", "a\x00b": "NUL", "\xff": "not UTF-8"} {
+		_, err := New("save", []Record{{Name: name}})
+		require.ErrorContains(t, err, fact)
+	}
+	_, err := New("save", []Record{{Name: "a"}, {Name: "a"}})
+	require.ErrorContains(t, err, `"a" was given twice`)
+}
+
+// FuzzOpen looks for archives that crash the reader or cost more than they should.
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte(pack(f, Record{Name: "a", Data: []byte("12"), More: []byte("345")}, Record{Name: "b"})))
+	f.Add(zipped(f, zip.Deflate, map[string]string{"a": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "b/": ""}))
+	f.Add(zipped(f, zip.Store, map[string]string{"a": "0123456789"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		filetest.Cost(t, len(data), func() {
+			source := file.Memory(data)
+			budget := source.Budget("load")
+			defer budget.Close()
+			a, err := Open("load", source, budget)
+			if err != nil {
+				return
+			}
+			var stored int64
+			for _, e := range a.Entries {
+				stored += e.stored
+				content, err := a.Read(e)
+				require.True(t, err != nil || int64(len(content)) == e.Size)
+			}
+			require.LessOrEqual(t, stored, source.Size)
+		})
+	})
 }

@@ -7,8 +7,11 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 // Record is a named run of bytes: Data, then More.
@@ -24,6 +27,7 @@ const (
 	end64Size, locatorSize                = 56, 20
 	localMark, centralMark, endMark       = 0x04034b50, 0x02014b50, 0x06054b50
 	end64Mark, locatorMark                = 0x06064b50, 0x07064b50
+	locatorText                           = "PK\x06\x07"
 	extra64, extraPadding                 = 0x0001, 0x4246 // the latter is what PyTorch pads with
 	alignment                       int64 = 64
 	utf8Names                             = 1 << 11
@@ -40,11 +44,21 @@ type Plan struct {
 	Size    int64
 }
 
-// New plans an archive of records.
-func New(records []Record) *Plan {
+// New plans an archive of records, whose names must be such that Open reads them.
+func New(op string, records []Record) (*Plan, error) {
 	p := &Plan{records: records}
 	at := int64(0)
+	seen := make(map[string]bool, len(records))
 	for _, r := range records {
+		switch {
+		case len(r.Name) > math.MaxUint16:
+			return nil, status.Valuef("%s: the record's name %.40q... has %d bytes, and a zip archive holds names of up to %d", op, r.Name, len(r.Name), math.MaxUint16)
+		case !utf8.ValidString(r.Name) || strings.ContainsRune(r.Name, 0):
+			return nil, status.Valuef("%s: the record's name %.100q is not UTF-8, or has a NUL", op, r.Name)
+		case seen[r.Name]:
+			return nil, status.Valuef("%s: the name %.100q was given twice", op, r.Name)
+		}
+		seen[r.Name] = true
 		p.headers = append(p.headers, at)
 		at += int64(len(p.header(len(p.headers)-1, 0)))
 		p.parts = append(p.parts, file.Part{Offset: at, Data: r.Data}, file.Part{Offset: at + int64(len(r.Data)), Data: r.More})
@@ -52,7 +66,7 @@ func New(records []Record) *Plan {
 	}
 	p.central = at
 	p.Size = at + int64(len(p.directory(make([]uint32, len(records)))))
-	return p
+	return p, nil
 }
 
 // Write writes the archive.

@@ -1,25 +1,23 @@
 package file
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
 )
 
 // Create writes a file of size bytes and puts it in the place of the one at path, if any, at once: whoever opens path,
 // even after the process was stopped at any moment, finds the old file or the new one, whole. A durable file is on the disk
 // by then, so that the same holds after a loss of power. write must write every byte. Where path is a link, the file that
-// it leads to is replaced; pipes and devices are written to.
+// it leads to is made or replaced; pipes and devices are written to.
 func Create(op, path string, size int64, durable bool, write func(io.WriterAt) error) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -29,36 +27,36 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return status.IOf("%s: %v", op, err)
 	}
-	temporary, err := create(filepath.Dir(path))
-	var fault *fs.PathError
-	switch {
-	case errors.As(err, &fault): // its path is not one that the caller knows
-		return status.IOf("%s: cannot write a file in %s: %v", op, filepath.Dir(path), fault.Err)
-	case err != nil:
+	path, err = follow(path)
+	if err != nil {
 		return status.IOf("%s: %v", op, err)
 	}
-	defer func() { _ = os.Remove(temporary.Name()) }() // gone already after success
-	defer func() { _ = temporary.Close() }()
+	draft, err := newDraft(path)
+	if err != nil {
+		return failed(op, path, err)
+	}
+	defer draft.discard()
 	if info != nil {
-		if err := temporary.Chmod(info.Mode().Perm()); err != nil {
-			return status.IOf("%s: %v", op, err)
-		}
+		err = draft.resemble(info)
 	}
-	if err := reserve(temporary, size); err != nil {
-		return status.IOf("%s: %v", op, err)
-	}
-	if durable {
-		if err = write(disk{temporary}); err == nil {
-			err = temporary.Sync()
-		}
-	} else {
-		err = write(temporary)
+	if err == nil {
+		err = reserve(draft.File, size)
 	}
 	if err != nil {
-		return failed(op, err)
+		return failed(op, path, err)
 	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
-		return status.IOf("%s: %v", op, err)
+	if durable {
+		if err = write(disk{draft.File}); err == nil {
+			err = draft.Sync()
+		}
+	} else {
+		err = write(draft.File)
+	}
+	if err == nil {
+		err = draft.publish()
+	}
+	if err != nil {
+		return failed(op, path, err)
 	}
 	if !durable {
 		return nil
@@ -68,6 +66,29 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 		_ = folder.Close()
 	}
 	return nil
+}
+
+// maxLinks is how many links may lead to each other.
+const maxLinks = 40
+
+// follow gives the path that path leads to, which need not exist.
+func follow(path string) (string, error) {
+	for range maxLinks {
+		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(folder, filepath.Base(path))
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link, or nothing there
+		}
+		if !filepath.IsAbs(target) {
+			target = folder + string(filepath.Separator) + target
+		}
+		path = target
+	}
+	return "", &fs.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
 }
 
 // disk is a file whose bytes are on their way to the disk as soon as they are written.
@@ -81,44 +102,39 @@ func (d disk) WriteAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// failed gives an error of the system its code; others have one.
-func failed(op string, err error) error {
+// failed gives an error of the system its code, and the path that the caller knows; others have both.
+func failed(op, path string, err error) error {
 	var known *status.Error
 	if errors.As(err, &known) {
 		return err
 	}
-	return status.IOf("%s: %v", op, err)
-}
-
-// create makes a file of a new name with the permissions that the user's files have.
-func create(folder string) (*os.File, error) {
-	for {
-		var random [8]byte
-		_, _ = rand.Read(random[:]) // never fails
-		name := filepath.Join(folder, ".libtensor-"+hex.EncodeToString(random[:])+".tmp")
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
+	var fault syscall.Errno
+	if errors.As(err, &fault) {
+		return status.IOf("%s: cannot write %s: %v", op, path, fault)
 	}
+	return status.IOf("%s: cannot write %s: %v", op, path, err)
 }
 
 // stream writes to what cannot be replaced.
 func stream(op, path string, size int64, write func(io.WriterAt) error) error {
-	data := make(Buffer, size)
-	if err := write(data); err != nil {
-		return failed(op, err)
+	s, err := storage.New(op, size, device.Host, false)
+	if err != nil {
+		return err
+	}
+	defer s.Release()
+	if err := write(Buffer(s.Bytes())); err != nil {
+		return failed(op, path, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return status.IOf("%s: %v", op, err)
+		return failed(op, path, err)
 	}
-	_, err = f.Write(data)
+	_, err = f.Write(s.Bytes())
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		return status.IOf("%s: %v", op, err)
+		return failed(op, path, err)
 	}
 	return nil
 }

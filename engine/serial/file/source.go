@@ -57,6 +57,12 @@ func (s *Source) Map(op string) (*storage.Storage, error) {
 	return storage.FromOpenFile(op, s.file, s.Size)
 }
 
+// Copy writes all of the source.
+func (s *Source) Copy(w io.WriterAt) error {
+	_, err := io.Copy(io.NewOffsetWriter(w, 0), io.NewSectionReader(s, 0, s.Size))
+	return err
+}
+
 // Bytes reads length bytes from offset on.
 func (s *Source) Bytes(op string, offset, length int64) ([]byte, error) {
 	if offset < 0 || length < 0 || offset > s.Size-length {

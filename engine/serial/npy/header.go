@@ -22,6 +22,9 @@ var descr = map[dtype.DType]string{
 	dtype.Float64: "f8", dtype.Complex64: "c8", dtype.Complex128: "c16",
 }
 
+// maxHeader is the most bytes that a header may have: NumPy's own have some hundred, records with many fields some thousand.
+const maxHeader = 1 << 20
+
 // header is what is known of an array before its elements.
 type header struct {
 	dtype   dtype.DType
@@ -145,7 +148,7 @@ func (p *parser) parse() (*header, error) {
 			return nil, err
 		}
 		if seen[key] || !p.take(":") {
-			return nil, p.fail("key %q occurs twice or has no value", key)
+			return nil, p.fail("key %.100q occurs twice or has no value", key)
 		}
 		seen[key] = true
 		if err := p.value(key, h); err != nil {
@@ -181,7 +184,7 @@ func (p *parser) value(key string, h *header) (err error) {
 	case "shape":
 		h.shape, err = p.tuple()
 	default:
-		err = p.fail("it has the unknown key %q", key)
+		err = p.fail("it has the unknown key %.100q", key)
 	}
 	return err
 }
@@ -197,11 +200,15 @@ func (p *parser) dtype(name string) (d dtype.DType, swapped bool, err error) {
 	if strings.HasPrefix(rest, "O") {
 		return dtype.None, false, status.NotImplementedf("%s: the file has an array of Python objects, which are never loaded: they could run code", p.op)
 	}
-	return dtype.None, false, status.NotImplementedf("%s: the file has dtype %q, which libtensor does not have", p.op, name)
+	return dtype.None, false, status.NotImplementedf("%s: the file has dtype %.100q, which libtensor does not have", p.op, name)
 }
 
-// decode reads the header of a file that begins with head.
-func decode(op string, head []byte, more func(n int64) ([]byte, error)) (*header, error) {
+// decode reads the header of a file, of which more gives the first n bytes.
+func decode(op string, more func(n int64) ([]byte, error)) (*header, error) {
+	head, err := more(12)
+	if err != nil {
+		return nil, err
+	}
 	if len(head) < len(magic)+4 || string(head[:len(magic)]) != magic {
 		return nil, status.Runtimef("%s: the file does not begin as a .npy file does", op)
 	}
@@ -217,9 +224,15 @@ func decode(op string, head []byte, more func(n int64) ([]byte, error)) (*header
 	default:
 		return nil, status.NotImplementedf("%s: version %d of the .npy format is not known; 1 to 3 are", op, version)
 	}
+	if length > maxHeader {
+		return nil, status.Runtimef("%s: the .npy header is said to have %d bytes; up to %d are read", op, length, maxHeader)
+	}
 	all, err := more(fixed + length)
 	if err != nil {
 		return nil, err
+	}
+	if int64(len(all)) < fixed+length {
+		return nil, status.Runtimef("%s: the file is cut short within its header: it has %d of %d bytes", op, len(all), fixed+length)
 	}
 	h, err := (&parser{op: op, text: string(all[fixed:])}).parse()
 	if err == nil {

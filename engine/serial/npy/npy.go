@@ -3,6 +3,7 @@
 package npy
 
 import (
+	"fmt"
 	"io"
 	"math/bits"
 	"slices"
@@ -84,34 +85,54 @@ func Load(op string, source *file.Source, mmap bool) (*tensor.Tensor, error) {
 
 // open reads the header and checks that the file has just the elements that it tells of.
 func open(op string, source *file.Source) (*header, error) {
-	head, err := source.Bytes(op, 0, min(source.Size, 12))
-	if err != nil {
-		return nil, err
-	}
-	h, err := decode(op, head, func(n int64) ([]byte, error) { return source.Bytes(op, 0, n) })
+	h, err := decode(op, func(n int64) ([]byte, error) { return source.Bytes(op, 0, min(n, source.Size)) })
 	if err != nil {
 		return nil, err
 	}
 	return h, h.check(op, source.Size)
 }
 
-// check compares the file's size with what the header claims.
-func (h *header) check(op string, have int64) error {
+// Length is how many bytes a file has that begins with head: as long as its header is, that much of it if more is needed to tell.
+func Length(op string, head *file.Source) (length int64, err error) {
+	h, err := decode(op, func(n int64) ([]byte, error) {
+		length = n
+		return head.Bytes(op, 0, min(n, head.Size))
+	})
+	if head.Size < length {
+		return length, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	need, err := h.bytes(op)
+	return h.size + need, err
+}
+
+// bytes are what the array's elements take.
+func (h *header) bytes(op string) (int64, error) {
 	need, fits := uint64(h.dtype.Size()), true
 	for _, n := range h.shape {
 		var high uint64
-		if n == 0 {
-			need, fits = 0, true
-			break
-		}
-		high, need = bits.Mul64(need, uint64(n))
+		high, need = bits.Mul64(need, uint64(max(n, 1)))
 		fits = fits && high == 0 && need < 1<<62
 	}
-	if !fits || h.size+int64(need) != have {
-		return status.Runtimef("%s: the header tells of an array of shape %v and dtype %v after %d bytes, which does not make the %d bytes that the file has: it is damaged or cut short",
-			op, h.shape, h.dtype, h.size, have)
+	if slices.Contains(h.shape, 0) {
+		return 0, nil
 	}
-	return nil
+	if !fits {
+		return 0, status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v, which has more bytes than there can be", op, fmt.Sprint(h.shape), h.dtype)
+	}
+	return int64(need), nil
+}
+
+// check compares the file's size with what the header claims.
+func (h *header) check(op string, have int64) error {
+	need, err := h.bytes(op)
+	if err == nil && h.size+need != have {
+		err = status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v after %d bytes, which does not make the %d bytes that the file has: it is damaged or cut short",
+			op, fmt.Sprint(h.shape), h.dtype, h.size, have)
+	}
+	return err
 }
 
 // strides are the array's, in elements.
@@ -179,60 +200,70 @@ func Archive(op string, names []string, tensors []*tensor.Tensor) (plan *archive
 		}
 	}
 	var records []archive.Record
-	seen := map[string]bool{}
 	for k, t := range tensors {
-		if seen[names[k]] {
-			release()
-			return nil, nil, status.Valuef("%s: the name %q was given twice", op, names[k])
-		}
-		seen[names[k]] = true
 		i, err := New(op, t)
 		if err != nil {
 			release()
 			return nil, nil, err
 		}
 		images = append(images, i)
-		records = append(records, archive.Record{Name: names[k] + ".npy", Data: i.parts[0].Data, More: i.parts[1].Data})
+		records = append(records, archive.Record{Name: names[k] + suffix, Data: i.parts[0].Data, More: i.parts[1].Data})
 	}
-	return archive.New(records), release, nil
+	if plan, err = archive.New(op, records); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return plan, release, nil
 }
+
+// suffix is what an archive's records are called beside their arrays' names.
+const suffix = ".npy"
 
 // LoadArchive reads all tensors of an .npz file.
 func LoadArchive(op string, source *file.Source) (names []string, tensors []*tensor.Tensor, err error) {
-	a, err := archive.Open(op, source)
+	budget := source.Budget(op)
+	defer budget.Close()
+	a, err := archive.Open(op, source, budget)
 	if err != nil {
 		return nil, nil, err
 	}
+	seen := map[string]bool{}
 	for _, e := range a.Entries {
-		t, err := loadEntry(op, a, e)
+		var t *tensor.Tensor
+		name := strings.TrimSuffix(e.Name, suffix)
+		if seen[name] {
+			err = status.Runtimef("%s: the file has two arrays of the name %.100q", op, name)
+		} else {
+			t, err = loadEntry(op, a, e, budget)
+		}
 		if err != nil {
 			for _, t := range tensors {
 				t.Release()
 			}
 			return nil, nil, err
 		}
-		names, tensors = append(names, strings.TrimSuffix(e.Name, ".npy")), append(tensors, t)
+		seen[name] = true
+		names, tensors = append(names, name), append(tensors, t)
 	}
 	return names, tensors, nil
 }
 
-func loadEntry(op string, a *archive.Archive, e *archive.Entry) (*tensor.Tensor, error) {
-	op += ": " + e.Name
-	// The elements go where they stay, headers and all: the storage begins with the header's bytes.
-	s, err := storage.New(op, e.Size, device.Host, false)
-	if err != nil {
+// entryCost is what a tensor of an archive takes beside its bytes.
+const entryCost = 1024
+
+func loadEntry(op string, a *archive.Archive, e *archive.Entry, budget *file.Budget) (*tensor.Tensor, error) {
+	if err := budget.Spend(entryCost); err != nil {
 		return nil, err
 	}
-	defer s.Release()
-	if err := a.ReadInto([]*archive.Entry{e}, [][]byte{s.Bytes()}); err != nil {
-		return nil, err
+	op = fmt.Sprintf("%s: %.100s", op, e.Name)
+	h, err := decode(op, func(n int64) ([]byte, error) { return a.Head(e, n) })
+	if err == nil {
+		err = h.check(op, e.Size)
 	}
-	h, err := open(op, file.Memory(s.Bytes()))
 	if err != nil {
 		return nil, err
 	}
 	return h.read(op, func(into []byte) error {
-		copy(into, s.Bytes()[h.size:])
-		return nil
+		return a.ReadInto([]archive.Target{{Entry: e, Parts: [][]byte{make([]byte, h.size), into}}})
 	})
 }

@@ -20,16 +20,29 @@ type decoder struct {
 	stack  []any
 	memo   map[uint32]any
 	shared map[any]bool
-	allow  func(Global) bool
+	rules  Rules
 }
 
-// Decode reads a pickle. allow tells which names may occur. shared holds the identities of the values that occur more than
-// once.
-func Decode(op string, data []byte, allow func(Global) bool) (value any, shared map[any]bool, err error) {
-	d := &decoder{op: op, data: data, memo: map[uint32]any{}, shared: map[any]bool{}, allow: allow}
+// Rules are what a reader of pickles allows.
+type Rules struct {
+	Name  func(Global) error // refuses names that must not occur
+	Fills func(Global) bool  // whether what a name makes may be given items and state
+	Spend func(int64) error  // refuses to take more bytes of memory
+}
+
+// opcodeCost is about the most memory that an opcode takes, beside the text that stands after it: a place on the stack and in a
+// container, an empty container, a place in the memo.
+const opcodeCost = 128
+
+// Decode reads a pickle. shared holds the identities of the values that occur more than once.
+func Decode(op string, data []byte, rules Rules) (value any, shared map[any]bool, err error) {
+	d := &decoder{op: op, data: data, memo: map[uint32]any{}, shared: map[any]bool{}, rules: rules}
 	for {
 		start := d.at
 		code, err := d.bytes(1)
+		if err == nil {
+			err = rules.Spend(opcodeCost)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -44,16 +57,27 @@ func Decode(op string, data []byte, allow func(Global) bool) (value any, shared 
 	return value, d.shared, err
 }
 
-// longText is the length from which a string counts as an object that can be shared.
+// longText is the length from which text, as it is quoted in a structure, counts as an object that can be shared.
 const longText = 32
+
+// Quoted is about how long text becomes as a string of JSON: control characters take six bytes.
+func Quoted(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		if text[i] < ' ' {
+			n += 5
+		}
+	}
+	return n
+}
 
 // Identity is what tells one object from others: nil for values that have none.
 func Identity(value any) any {
 	switch v := value.(type) {
-	case *List, *Tuple, *Set, *Dict, *Call, *Persistent:
+	case *List, *Tuple, *Set, *Dict, *Call, *Persistent, *big.Int:
 		return v
 	case string:
-		if len(v) >= longText {
+		if len(v) >= longText || Quoted(v) >= longText {
 			return unsafe.StringData(v)
 		}
 	case []byte:
@@ -106,7 +130,7 @@ func (d *decoder) text(n uint64) error {
 		return d.fail("a string is not UTF-8")
 	}
 	d.push(string(b))
-	return nil
+	return d.rules.Spend(int64(len(b)))
 }
 
 func (d *decoder) line() (string, error) {
@@ -308,8 +332,9 @@ func (d *decoder) long(n uint64) error {
 	return nil
 }
 
-// maxLong bounds the bytes of an integer: turning it into text takes time that grows with their square.
-const maxLong = 1 << 12
+// maxLong bounds the bytes of an integer: turning it into text takes time that grows with their square, and Python reads no more
+// than 4300 digits.
+const maxLong = 1785
 
 // fill puts items into the container on top of the stack.
 func (d *decoder) fill(code byte, items []any) error {
@@ -334,12 +359,12 @@ func (d *decoder) fill(code byte, items []any) error {
 			return err
 		}
 	case *Call:
-		if code == opSetItem || code == opSetItems {
+		if (code == opSetItem || code == opSetItems) && d.rules.Fills(to.Func) {
 			to.Entries, err = d.entries(to.Entries, items)
 			return err
 		}
 	}
-	return d.fail("items are put into a value that takes none (%T)", into)
+	return d.fail("items are put into %s, which takes none of this kind", Describe(into))
 }
 
 func (d *decoder) entries(to []Entry, items []any) ([]Entry, error) {
@@ -354,11 +379,8 @@ func (d *decoder) entries(to []Entry, items []any) ([]Entry, error) {
 
 func (d *decoder) global(module, name string) error {
 	g := Global{module, name}
-	if !d.allow(g) {
-		return status.Runtimef("%s: the file refers to %v, which is refused: only the names that tensors, storages and plain containers need may occur", d.op, g)
-	}
 	d.push(g)
-	return nil
+	return d.rules.Name(g)
 }
 
 func (d *decoder) stackGlobal() error {
@@ -398,8 +420,8 @@ func (d *decoder) build() error {
 		return err
 	}
 	made, ok := into.(*Call)
-	if !ok || made.State != nil {
-		return d.fail("state is given to a value that takes none (%T)", into)
+	if !ok || made.State != nil || !d.rules.Fills(made.Func) {
+		return d.fail("state is given to %s, which takes none or has some", Describe(into))
 	}
 	made.State = state
 	return nil

@@ -3,6 +3,8 @@
 // does not know are refused when they are met (opcodes: Python's pickletools).
 package pickle
 
+import "fmt"
+
 // A value is nil, a bool, an int64, a *big.Int beyond that, a float64, a string, a []byte, or one of the types below.
 // Pointers are equal where Python's objects are the same.
 type (
@@ -29,7 +31,34 @@ type (
 	Persistent struct{ ID any }
 )
 
-func (g Global) String() string { return g.Module + "." + g.Name }
+func (g Global) String() string { return fmt.Sprintf("%.100s.%.100s", g.Module, g.Name) }
+
+// Describe tells what a value is, for messages.
+func Describe(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "None"
+	case *List:
+		return fmt.Sprintf("a list of %d items", len(v.Items))
+	case *Tuple:
+		return fmt.Sprintf("a tuple of %d items", len(v.Items))
+	case *Set:
+		return fmt.Sprintf("a set of %d items", len(v.Items))
+	case *Dict:
+		return fmt.Sprintf("a dict of %d items", len(v.Entries))
+	case *Call:
+		return "a result of " + v.Func.String()
+	case *Persistent:
+		return "a storage"
+	case []byte:
+		return "bytes"
+	case string:
+		return fmt.Sprintf("the string %.40q", v)
+	case Global:
+		return "the name " + v.String()
+	}
+	return fmt.Sprintf("%.40s", fmt.Sprint(value))
+}
 
 // mark is the opcode's trace on the stack.
 type mark struct{}

@@ -38,7 +38,7 @@ func members(text string) ([]member, error) {
 		}
 		key := token.(string) // as the decoder sees to
 		if seen[key] {
-			return nil, fmt.Errorf("the key %q occurs twice", key)
+			return nil, fmt.Errorf("the key %.100q occurs twice", key)
 		}
 		seen[key] = true
 		m := member{key: key}
@@ -59,7 +59,7 @@ func members(text string) ([]member, error) {
 func checkMetadata(op string, pairs []member) error {
 	for _, m := range pairs {
 		if len(m.value) == 0 || m.value[0] != '"' {
-			return status.Valuef("%s: the metadata has %s under %q; only text can be stored", op, m.value, m.key)
+			return status.Valuef("%s: the metadata has %.100s under %.100q; only text can be stored", op, m.value, m.key)
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (f *File) parse() error {
 func (f *File) entry(m member) (*entry, error) {
 	fields, err := members(string(m.value))
 	if err != nil {
-		return nil, f.invalid("tensor %q: %v", m.key, err)
+		return nil, f.invalid("tensor %.100q: %v", m.key, err)
 	}
 	e := &entry{name: m.key}
 	var name string
@@ -117,24 +117,24 @@ func (f *File) entry(m member) (*entry, error) {
 		key := []string{"dtype", "shape", "data_offsets"}[k]
 		i := slices.IndexFunc(fields, func(field member) bool { return field.key == key })
 		if i < 0 {
-			return nil, f.invalid("tensor %q has no %s", m.key, key)
+			return nil, f.invalid("tensor %.100q has no %s", m.key, key)
 		}
 		if err := json.Unmarshal(fields[i].value, into); err != nil || strings.Contains(string(fields[i].value), "null") {
-			return nil, f.invalid("tensor %q has %s as %s", m.key, fields[i].value, key)
+			return nil, f.invalid("tensor %.100q has %.100s as %s", m.key, fields[i].value, key)
 		}
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
-		return nil, f.invalid("tensor %q has the unknown dtype %q", m.key, name)
+		return nil, f.invalid("tensor %.100q has the unknown dtype %.100q", m.key, name)
 	}
 	e.kind = kinds[i]
 	if len(offsets) != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > f.source.Size {
-		return nil, f.invalid("tensor %q has data_offsets %v", m.key, offsets)
+		return nil, f.invalid("tensor %.100q has data_offsets %.100s", m.key, fmt.Sprint(offsets))
 	}
 	e.begin, e.end = offsets[0], offsets[1]
 	need, err := e.bytes()
 	if err != nil || need != e.end-e.begin {
-		return nil, f.invalid("tensor %q of shape %v and dtype %s does not have the %d bytes that data_offsets %v give it", m.key, e.shape, name, e.end-e.begin, offsets)
+		return nil, f.invalid("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v give it", m.key, fmt.Sprint(e.shape), name, e.end-e.begin, offsets)
 	}
 	return e, nil
 }
@@ -174,7 +174,7 @@ func (f *File) checkOffsets(data int64) error {
 	at := data
 	for _, e := range f.entries {
 		if e.begin != at {
-			return f.invalid("tensor %q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data, at-data)
+			return f.invalid("tensor %.100q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data, at-data)
 		}
 		at = e.end
 	}

@@ -6,9 +6,11 @@ package safetensors
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -22,6 +24,9 @@ import (
 
 // maxHeader is the most bytes that a header may have.
 const maxHeader = 100_000_000
+
+// headerCost is how many times a header's bytes are taken while it is read: as text, as pieces of JSON, as entries.
+const headerCost = 16
 
 // kind is a dtype of the format.
 type kind struct {
@@ -61,9 +66,11 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 		order[i] = i
 		switch {
 		case weight(t.DType()) < 0:
-			return nil, status.Typef("%s: tensor %q has dtype %v, which safetensors files cannot hold; convert it first", op, names[i], t.DType())
+			return nil, status.Typef("%s: tensor %.100q has dtype %v, which safetensors files cannot hold; convert it first", op, names[i], t.DType())
 		case t.Device().Type != device.CPU || t.Layout() != tensor.Strided:
-			return nil, status.Runtimef("%s: tensor %q is on device %v; only strided tensors on the CPU can be saved", op, names[i], t.Device())
+			return nil, status.Runtimef("%s: tensor %.100q is on device %v; only strided tensors on the CPU can be saved", op, names[i], t.Device())
+		case !utf8.ValidString(names[i]):
+			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, names[i])
 		case names[i] == metadataKey:
 			return nil, status.Valuef("%s: %q cannot be a tensor's name: it stands for the file's metadata", op, names[i])
 		}
@@ -85,7 +92,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 	for _, i := range order {
 		t := tensors[i]
 		if seen[names[i]] {
-			return nil, status.Valuef("%s: the name %q was given twice", op, names[i])
+			return nil, status.Valuef("%s: the name %.100q was given twice", op, names[i])
 		}
 		seen[names[i]] = true
 		if header.Len() > 1 {
@@ -168,6 +175,9 @@ func writeMetadata(header *strings.Builder, op, metadata string) error {
 		return nil
 	}
 	pairs, err := members(metadata)
+	if err == nil && !utf8.ValidString(metadata) {
+		err = errors.New("it is not UTF-8")
+	}
 	if err != nil {
 		return status.Valuef("%s: the metadata is no JSON object: %v", op, err)
 	}
@@ -196,7 +206,7 @@ type entry struct {
 }
 
 // Open reads and checks the header.
-func Open(op string, source *file.Source) (*File, error) {
+func Open(op string, source *file.Source, budget *file.Budget) (*File, error) {
 	if source.Size < 8 {
 		return nil, status.Runtimef("%s: the file has %d bytes, too few for a safetensors file", op, source.Size)
 	}
@@ -207,6 +217,9 @@ func Open(op string, source *file.Source) (*File, error) {
 	length := binary.LittleEndian.Uint64(head)
 	if length > maxHeader || int64(length) > source.Size-8 {
 		return nil, status.Runtimef("%s: the header's length is given as %d bytes, and the file has %d (at most %d are allowed); it is no safetensors file, or damaged", op, length, source.Size, maxHeader)
+	}
+	if err := budget.Spend(headerCost * int64(length)); err != nil {
+		return nil, err
 	}
 	text, err := source.Bytes(op, 8, int64(length))
 	if err != nil {
@@ -266,7 +279,7 @@ func (f *File) choose(names []string) ([]*entry, error) {
 	chosen := make([]*entry, len(names))
 	for i, name := range names {
 		if chosen[i] = byName[name]; chosen[i] == nil {
-			return nil, status.Runtimef("%s: the file has no tensor %q", f.op, name)
+			return nil, status.Runtimef("%s: the file has no tensor %.100q", f.op, name)
 		}
 		if chosen[i].kind.dtype == dtype.None {
 			return nil, f.unknown(chosen[i])
@@ -286,7 +299,7 @@ func (f *File) CheckDTypes() error {
 }
 
 func (f *File) unknown(e *entry) error {
-	return status.NotImplementedf("%s: tensor %q has dtype %s, which libtensor does not have", f.op, e.name, e.kind.name)
+	return status.NotImplementedf("%s: tensor %.100q has dtype %s, which libtensor does not have", f.op, e.name, e.kind.name)
 }
 
 // tensor makes the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.

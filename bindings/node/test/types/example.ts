@@ -12,8 +12,23 @@ const pair: Promise<{ values: lt.Tensor; indices: lt.Tensor }> = lt.maxAsync(x, 
 const part = x.at(0, lt.slice(1), null, '...', [0, 1]).get('1:, None');
 const complex = lt.tensor([{ re: 1, im: 2 }, 3n, true]);
 const shared: lt.Tensor = lt.asTensor(new Float32Array(4), { shape: [2, 2] });
+const bytes: lt.Tensor = lt.asTensor(new SharedArrayBuffer(8), { dtype: 'int32' });
+const copy: lt.Tensor = lt.tensor({ elements: x.elements });
 const kept: lt.Tensor[] = lt.scope(() => [part.set('0', [1, 2])]);
 const code = (error: lt.TensorError): boolean => error.code === 'TENSOR_ERROR_INDEX';
+const sizes: lt.Tensor[] = [lt.zeros(2, 3), lt.rand(2, { dtype: 'float64' }), x.reshape(3, 2), x.view(-1), lt.reshape(x, 6), x.permute(1, 0)];
+const converted: lt.Tensor[] = [x.to('float64'), x.to('cpu', 'int8'), x.to(y), x.to({ dtype: 'bool' }), x.to('meta', { copy: true })];
+const number: number = x.item<'float32'>();
+const anything: number | bigint | boolean | lt.Complex = x.item();
+const memory: Float32Array = x.data<'float32'>();
+const big: BigInt64Array = x.data<'int64'>();
+const rows: lt.Tensor[] = [...x];
+const elements: lt.Elements = x.elements;
+const stopped: Promise<lt.Tensor> = lt.addAsync(x, y, { signal: { aborted: false, addEventListener() {}, removeEventListener() {} } });
+const rounded: lt.Tensor = lt.div(x, y, { roundingMode: 'floor' });
+const threads: number = lt.getAsyncThreads();
+const fallback: lt.Tensor = lt.default.zeros(2);
+const primitive: number = x[Symbol.toPrimitive]('number');
 {
   using temporary = lt.zeros(3);
   temporary.toArray();
@@ -27,5 +42,15 @@ lt.zeros([1], { dtype: 'float33' });
 lt.add(x, y, { beta: 1 });
 // @ts-expect-error: tensors are not made with new
 new lt.Tensor();
+// @ts-expect-error: the dtype is an option
+lt.tensor([1], 'float32');
+// @ts-expect-error: no such option of tensor
+lt.tensor([1], { dtyp: 'float32' });
+// @ts-expect-error: no such rounding
+lt.div(x, y, { roundingMode: 'up' });
+// @ts-expect-error: only asynchronous calls heed a signal
+lt.add(x, y, { signal: null });
+// @ts-expect-error: a float32 tensor has no BigInts
+const wrong: BigInt64Array = x.data<'float32'>();
 
-export { shape, total, same, later, pair, complex, shared, kept, code };
+export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, rows, elements, stopped, rounded, threads, fallback, primitive, wrong };

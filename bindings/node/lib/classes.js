@@ -1,0 +1,45 @@
+'use strict';
+
+// The objects that the addon's handles live in, and the collection of those that nobody reaches.
+const v8 = require('node:v8');
+const vm = require('node:vm');
+
+// What comparisons, structuredClone and postMessage see of an object: its elements, as an own property.
+const views = {};
+const shown = (kind) => ({
+  configurable: true,
+  enumerable: true,
+  get() {
+    return views[kind](this);
+  },
+});
+
+function factory(native, kind) {
+  const { prototype } = native[kind];
+  const elements = shown(kind);
+  const { defineProperty } = Object;
+  return () => defineProperty({ __proto__: prototype }, 'elements', elements);
+}
+
+// V8's collector, which a flag uncovers to contexts made while it is set.
+let gc;
+function collector() {
+  v8.setFlagsFromString('--expose-gc');
+  try {
+    return vm.runInNewContext('gc');
+  } finally {
+    if (!globalThis.gc) v8.setFlagsFromString('--no-expose-gc');
+  }
+}
+
+function collect(all) {
+  gc ??= collector();
+  gc({ type: all ? 'major' : 'minor' });
+}
+
+function install(native) {
+  native.install(factory(native, 'Tensor'), factory(native, 'Storage'), factory(native, 'Generator'), collect);
+  return native;
+}
+
+module.exports = { install, views };

@@ -1,0 +1,41 @@
+'use strict';
+
+// Options of the functions that are written in JavaScript: those of the addon check their own.
+const { types } = require('node:util');
+const native = require('./native.js');
+
+function failure(Kind, code, message) {
+  return Object.assign(new Kind(message), { code });
+}
+
+const typeError = (message) => failure(TypeError, 'TENSOR_ERROR_TYPE', message);
+const valueError = (message) => failure(RangeError, 'TENSOR_ERROR_VALUE', message);
+
+// How a value reads in messages.
+function kindOf(value) {
+  if (value === null) return 'null';
+  if (native.isTensor(value)) return 'a tensor';
+  if (Array.isArray(value)) return 'an array';
+  if (types.isTypedArray(value)) return 'a typed array';
+  return typeof value === 'object' ? 'an object' : typeof value === 'string' ? `the text '${value}'` : typeof value;
+}
+
+const isDtype = (name) => typeof name === 'string' && native.dtypeSize(name) > 0;
+
+// The options of a call, each read once; what is none of the names is refused.
+function read(op, options, names) {
+  if (options === undefined || options === null) return {};
+  const isPlain = typeof options === 'object' && !Array.isArray(options) && !ArrayBuffer.isView(options) && !native.isTensor(options);
+  if (!isPlain) throw typeError(`${op}: the options must be an object, such as { ${names[0]}: ... }, not ${kindOf(options)}`);
+  const found = {};
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) throw typeError(`${op}: there is no option '${name}'; there are ${names.join(', ')}`);
+    if (options[name] !== undefined && options[name] !== null) found[name] = options[name];
+  }
+  if (found.dtype !== undefined && !isDtype(found.dtype)) {
+    throw typeError(`${op}: option 'dtype' must be a dtype, such as 'float32': ${kindOf(found.dtype)} is not a dtype`);
+  }
+  return found;
+}
+
+module.exports = { failure, typeError, valueError, kindOf, isDtype, read };

@@ -1,0 +1,299 @@
+// Memory shared between tensors and ArrayBuffers, in both directions.
+#include <pthread.h>
+#include <stdio.h>
+
+#include "addon.h"
+
+typedef struct lt_inbox {
+  pthread_mutex_t lock;
+  _Atomic(lt_buffer *) first;
+  bool closed;      // the environment is gone, and its references with it
+  int64_t holders;  // the environment, and storages that live in its ArrayBuffers
+} lt_inbox;
+
+bool lt_open_inbox(napi_env env, lt_env *e) {
+  lt_inbox *inbox = e->inbox = calloc(1, sizeof *inbox);
+  if (!inbox) {
+    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+    return false;
+  }
+  pthread_mutex_init(&inbox->lock, NULL);
+  inbox->holders = 1;
+  return true;
+}
+
+// Drops a hold with the lock held; the last one frees.
+static void leave_inbox(lt_inbox *inbox) {
+  bool last = --inbox->holders == 0;
+  pthread_mutex_unlock(&inbox->lock);
+  if (!last) return;
+  pthread_mutex_destroy(&inbox->lock);
+  free(inbox);
+}
+
+void lt_close_inbox(lt_env *e) {
+  lt_inbox *inbox = e->inbox;
+  pthread_mutex_lock(&inbox->lock);
+  inbox->closed = true;
+  lt_buffer *buffer = inbox->first;
+  inbox->first = NULL;
+  for (lt_buffer *next; buffer; buffer = next) {
+    next = buffer->next;
+    free(buffer);
+  }
+  leave_inbox(inbox);
+}
+
+void lt_release_buffer(napi_env env, lt_buffer *buffer) {
+  if (--buffer->holders > 0) return;
+  napi_delete_reference(env, buffer->array_buffer);
+  free(buffer);
+}
+
+void lt_drain_inbox(napi_env env, lt_env *e) {
+  if (!e->inbox->first) return;
+  pthread_mutex_lock(&e->inbox->lock);
+  lt_buffer *buffer = e->inbox->first;
+  e->inbox->first = NULL;
+  pthread_mutex_unlock(&e->inbox->lock);
+  for (lt_buffer *next; buffer; buffer = next) {
+    next = buffer->next;
+    lt_release_buffer(env, buffer);
+  }
+}
+
+// The deleter of storages in ArrayBuffers: any thread.
+static void storage_freed(void *context) {
+  lt_buffer *buffer = context;
+  lt_inbox *inbox = buffer->inbox;
+  pthread_mutex_lock(&inbox->lock);
+  if (inbox->closed) {
+    free(buffer);
+  } else {
+    buffer->next = inbox->first;
+    inbox->first = buffer;
+  }
+  leave_inbox(inbox);
+}
+
+bool lt_buffer_detached(napi_env env, const lt_buffer *buffer) {
+  napi_value array_buffer;
+  bool detached;
+  return napi_get_reference_value(env, buffer->array_buffer, &array_buffer) == napi_ok &&
+         napi_is_detached_arraybuffer(env, array_buffer, &detached) == napi_ok && detached;
+}
+
+// -------------------------------------------------------------------------------------------------------
+// typed arrays in
+
+// The bytes of a typed array, as the runtime knows them: properties of the object may lie.
+typedef struct span {
+  napi_value array_buffer;
+  void *data;
+  size_t bytes;
+} span;
+
+static bool typed_span(napi_env env, napi_value value, span *to) {
+  static const uint8_t sizes[] = {
+      [napi_int8_array] = 1,     [napi_uint8_array] = 1,     [napi_uint8_clamped_array] = 1,
+      [napi_int16_array] = 2,    [napi_uint16_array] = 2,    [napi_int32_array] = 4,
+      [napi_uint32_array] = 4,   [napi_float32_array] = 4,   [napi_float64_array] = 8,
+      [napi_bigint64_array] = 8, [napi_biguint64_array] = 8, [napi_float16_array] = 2};
+  napi_typedarray_type type;
+  size_t length, offset;
+  if (!lt_ok(env, napi_get_typedarray_info(env, value, &type, &length, &to->data, &to->array_buffer,
+                                           &offset)))
+    return false;
+  bool detached;
+  if (!lt_ok(env, napi_is_detached_arraybuffer(env, to->array_buffer, &detached))) return false;
+  if (detached) {
+    lt_throw_status(env, TENSOR_ERROR_HANDLE,
+                    "tensor: the memory of the array was transferred away");
+    return false;
+  }
+  if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "a typed array of an unknown kind");
+  to->bytes = length * sizes[type];
+  return true;
+}
+
+// A tensor over the memory of an ArrayBuffer, which stays as long as the tensor does.
+static napi_value share_memory(napi_env env, const span *s, tensor_dtype dtype, const int64_t *size,
+                               int64_t dim) {
+  lt_inbox *inbox = lt_get_env(env)->inbox;
+  lt_buffer *buffer = calloc(1, sizeof *buffer);
+  if (!buffer) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "asTensor: no memory");
+  buffer->data = s->data, buffer->length = s->bytes, buffer->holders = 1, buffer->inbox = inbox;
+  tensor_t *t;
+  if (!lt_ok(env, napi_is_arraybuffer(env, s->array_buffer, &buffer->detachable)) ||
+      !lt_ok(env, napi_create_reference(env, s->array_buffer, 1, &buffer->array_buffer))) {
+    free(buffer);
+    return NULL;
+  }
+  tensor_status status = tensor_from_blob(s->data, (int64_t)s->bytes, dtype, size, dim, NULL, 0,
+                                          (void *)storage_freed, buffer, false, &t);
+  if (status) {
+    lt_release_buffer(env, buffer);
+    return lt_throw_status(env, status, tensor_last_error());
+  }
+  pthread_mutex_lock(&inbox->lock);
+  inbox->holders++;
+  pthread_mutex_unlock(&inbox->lock);
+  // The box finds the buffer as one finds that of a call's tensor.
+  lt_memory memory = {.buffer = buffer};
+  lt_box box = {.memory = &memory};
+  lt_held held = {.box = &box};
+  lt_call call = {.shares = true, .held = &held, .held_count = 1};
+  return lt_wrap(env, LT_TENSOR, t, &call);
+}
+
+// fromTypedArray(typedArray, dtype, sizes as a BigInt64Array, share): a tensor of the array's
+// elements, or over its memory.
+static napi_value from_typed_array(napi_env env, napi_callback_info info) {
+  size_t argc = 4, length;
+  napi_value argv[4];
+  char name[16];
+  span s, sizes;
+  tensor_dtype dtype;
+  bool share;
+  lt_make_room(env, lt_get_env(env));
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !typed_span(env, argv[0], &s) ||
+      !lt_ok(env, napi_get_value_string_utf8(env, argv[1], name, sizeof name, &length)) ||
+      !typed_span(env, argv[2], &sizes) || !lt_ok(env, napi_get_value_bool(env, argv[3], &share)))
+    return NULL;
+  if (!lt_read_dtype(name, &dtype)) {
+    lt_throw_type(env, "tensor: dtype '%s' does not exist", name);
+    return NULL;
+  }
+  const int64_t *size = sizes.data;
+  int64_t dim = (int64_t)(sizes.bytes / sizeof *size), bytes = tensor_dtype_size(dtype);
+  bool fits = true;
+  for (int64_t i = 0; i < dim; i++)
+    fits = fits && size[i] >= 0 && !__builtin_mul_overflow(bytes, size[i], &bytes);
+  if (!fits || (size_t)bytes != s.bytes) {
+    char message[128];
+    snprintf(message, sizeof message,
+             "tensor: the shape needs %lld bytes of %s, and the array has %zu",
+             fits ? (long long)bytes : -1LL, name, s.bytes);
+    return lt_throw_status(env, TENSOR_ERROR_VALUE, message);
+  }
+  if (share && s.bytes) return share_memory(env, &s, dtype, size, dim);
+  tensor_t *t;
+  tensor_status status = tensor_from_data(s.data, size, dim, dtype, &t);
+  return status ? lt_throw_status(env, status, tensor_last_error())
+                : lt_wrap(env, LT_TENSOR, t, NULL);
+}
+
+// ------------------------------------------------------------------------------------------------------
+// typed arrays out
+
+// What an ArrayBuffer that data() gave keeps: the storage, and its memory's place in the accounts.
+typedef struct loan {
+  tensor_t *held;
+  lt_memory *memory;
+} loan;
+
+static void buffer_collected(napi_env env, void *data, void *hint) {
+  (void)data;
+  loan *l = hint;
+  tensor_free(l->held);
+  if (l->memory) lt_leave_memory(env, lt_get_env(env), l->memory);
+  free(l);
+}
+
+// The ArrayBuffer that a box has given out before and that still shows its elements, NULL without.
+static napi_value lent_before(napi_env env, const lt_box *box, const void *data, size_t bytes) {
+  napi_value array_buffer = NULL;
+  bool detached;
+  if (!box->lent || box->lent_data != data || box->lent_bytes != bytes ||
+      napi_get_reference_value(env, box->lent, &array_buffer) != napi_ok || !array_buffer ||
+      napi_is_detached_arraybuffer(env, array_buffer, &detached) != napi_ok || detached)
+    return NULL;
+  return array_buffer;
+}
+
+// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place. It
+// stays NULL where that is not possible: the memory must not be written, or the runtime has no
+// external memory. It is made once: each one counts as new memory of JavaScript.
+static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buffer) {
+  tensor_t *held;
+  void *data;
+  bool read_only;
+  tensor_status status = tensor_lend(box->handle, &held, &data, &read_only);
+  if (status) {
+    lt_throw_status(env, status, tensor_last_error());
+    return false;
+  }
+  loan *l = NULL;
+  if (!(*array_buffer = lent_before(env, box, data, bytes)) && !read_only) l = malloc(sizeof *l);
+  if (!l) {
+    tensor_free(held);
+    return true;
+  }
+  *l = (loan){held, box->memory};
+  napi_status made =
+      napi_create_external_arraybuffer(env, data, bytes, buffer_collected, l, array_buffer);
+  if (made != napi_ok) {
+    tensor_free(held);
+    free(l);
+    *array_buffer = NULL;
+    return made == napi_no_external_buffers_allowed || lt_ok(env, made);
+  }
+  if (l->memory) l->memory->users++;
+  if (box->lent) napi_delete_reference(env, box->lent);
+  box->lent = NULL, box->lent_data = data, box->lent_bytes = bytes;
+  return lt_ok(env, napi_create_reference(env, *array_buffer, 0, &box->lent));
+}
+
+static bool is_contiguous(const tensor_t *t) {
+  const int64_t *sizes = tensor_sizes(t), *strides = tensor_strides(t);
+  int64_t expected = 1;
+  if (tensor_numel(t) == 0) return true;
+  for (int64_t i = tensor_dim(t) - 1; i >= 0; i--) {
+    if (sizes[i] != 1 && strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+// memoryOf(tensor, share): an ArrayBuffer over the tensor's elements, or of a copy: where share is
+// false, the runtime has no external memory, or the memory must not be written. Undefined when the
+// elements do not lie one after the other.
+static napi_value memory_of(napi_env env, napi_callback_info info) {
+  size_t argc = 2;
+  napi_value argv[2], result = NULL;
+  lt_js js;
+  bool share;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_look(env, argv[0], &js) || !lt_ok(env, napi_get_value_bool(env, argv[1], &share)))
+    return NULL;
+  if (js.kind != LT_JS_TENSOR) {
+    lt_throw_type(env, "data: the argument must be a tensor");
+    return NULL;
+  }
+  if (!lt_check_box(env, "data", "self", js.box, LT_READS)) return NULL;
+  tensor_t *t = js.box->handle;
+  if (tensor_get_device(t).type != TENSOR_CPU)
+    return lt_throw_status(
+        env, TENSOR_ERROR_RUNTIME,
+        "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
+  if (!is_contiguous(t)) return NULL;
+  size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
+  void *data = NULL, *copy;
+  if (share && bytes && !lend(env, js.box, bytes, &result)) return NULL;
+  if (result) return result;
+  tensor_status status = tensor_data_ptr(t, &data);
+  if (status) return lt_throw_status(env, status, tensor_last_error());
+  if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &copy, &result))) return NULL;
+  if (bytes) memcpy(copy, data, bytes);
+  return result;
+}
+
+bool lt_define_buffers(napi_env env, napi_value exports) {
+  const napi_property_descriptor functions[] = {
+      {"fromTypedArray", NULL, from_typed_array, NULL, NULL, NULL, napi_default, NULL},
+      {"memoryOf", NULL, memory_of, NULL, NULL, NULL, napi_default, NULL},
+  };
+  return lt_ok(
+      env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
+}

@@ -1,0 +1,21 @@
+// Numbers that another library gives are checked before they are used.
+#ifndef LIBTENSOR_FOREIGN_H
+#define LIBTENSOR_FOREIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Finds the byte that lies `after` bytes after base and `before` bytes before that; false when it,
+// or one of the nbytes (at least one) from there on, lies where no memory can be.
+static inline bool lt_foreign_bytes(const void *base, uint64_t after, uint64_t before,
+                                    uint64_t nbytes, void **out) {
+  uint64_t begin, end;
+  if (!base || __builtin_add_overflow((uint64_t)(uintptr_t)base, after, &begin) || before > begin)
+    return false;
+  begin -= before;
+  if (__builtin_add_overflow(begin, nbytes, &end) || end > INTPTR_MAX) return false;
+  *out = (void *)(uintptr_t)begin;
+  return true;
+}
+
+#endif

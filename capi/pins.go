@@ -1,0 +1,71 @@
+package main
+
+// #include "handle.h"
+// static lt_thread *lt_calling(void) { return lt_me; }
+import "C"
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// threads are C's records of what running calls use.
+var threads struct {
+	first            *unsafe.Pointer
+	several, waiting *atomic.Int32
+}
+
+func init() {
+	threads.first = (*unsafe.Pointer)(unsafe.Pointer(&C.lt_threads))
+	threads.several = (*atomic.Int32)(unsafe.Pointer(&C.lt_several))
+	threads.waiting = (*atomic.Int32)(unsafe.Pointer(&C.lt_waiting))
+	storage.UsedElsewhere = func(s *storage.Storage) bool {
+		return usedElsewhere(func(x *slot) bool { return x.storage == s || x.tensor != nil && x.tensor.Storage() == s })
+	}
+	tensor.UsedElsewhere = func(t *tensor.Tensor) bool {
+		return usedElsewhere(func(x *slot) bool { return x.tensor == t })
+	}
+}
+
+// pins are the slots that the calls of one thread use.
+func pins(t *C.lt_thread) []unsafe.Pointer {
+	n := atomic.LoadInt64((*int64)(unsafe.Pointer(&t.used))) // before the array, which then holds at least as many
+	return unsafe.Slice((*unsafe.Pointer)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&t.pins)))), n)
+}
+
+// pinned tells whether a running call uses a slot.
+func pinned(c *C.lt_slot) bool {
+	for t := (*C.lt_thread)(atomic.LoadPointer(threads.first)); t != nil; t = t.next {
+		for _, p := range pins(t) {
+			if p == unsafe.Pointer(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// usedElsewhere tells whether a call of another thread uses a slot that matches.
+func usedElsewhere(matches func(*slot) bool) bool {
+	if threads.several.Load() == 0 {
+		return false
+	}
+	me := C.lt_calling()
+	slots.Lock()
+	defer slots.Unlock()
+	for t := (*C.lt_thread)(atomic.LoadPointer(threads.first)); t != nil; t = t.next {
+		if t == me {
+			continue
+		}
+		p := pins(t)
+		for i := range p {
+			if c := (*C.lt_slot)(atomic.LoadPointer(&p[i])); c != nil && matches(of(c)) {
+				return true
+			}
+		}
+	}
+	return false
+}

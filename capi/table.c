@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+#include "table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#endif
+
+_Static_assert(sizeof(lt_slot) <= LT_SLOT_BYTES, "slots are spaced LT_SLOT_BYTES apart");
+
+// ------------------------------------------------------------------------------------------- slots
+
+// Segments double, so that few handles reserve little address space and the search for the one of
+// any pointer stays short.
+enum { SEGMENTS = 13, FIRST_SLOTS = 1 << 12 };
+_Static_assert((int64_t)FIRST_SLOTS * ((1 << SEGMENTS) - 1) >= LT_MAX_SLOTS,
+               "segments hold all slots");
+
+static struct {
+  char *base;
+  _Atomic size_t usable;  // bytes
+  size_t size;
+} segments[SEGMENTS];
+static int filled;  // segments in use
+
+lt_slot *lt_grow(int64_t slots) {
+  const size_t wanted = (size_t)slots * LT_SLOT_BYTES;
+  int last = filled - 1;
+  if (last < 0 || segments[last].usable + wanted > segments[last].size) {
+    if (++last == SEGMENTS) return errno = ENOMEM, NULL;
+    const size_t size = ((size_t)FIRST_SLOTS << last) * LT_SLOT_BYTES;
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    segments[last].base = p, segments[last].size = size;
+    filled = last + 1;
+  }
+  lt_slot *first = (lt_slot *)(segments[last].base + segments[last].usable);
+  segments[last].usable += wanted;
+  return first;
+}
+
+// The place of a handle: a slot and the tag of one of its generations; NULL for other pointers.
+static inline lt_slot *place(const void *handle, uint32_t *tag) {
+  const size_t address = (size_t)handle;
+  if (address % 8) return NULL;
+  for (int i = 0; i < SEGMENTS; i++) {  // those that are not there have nothing usable
+    const size_t at = address - (size_t)segments[i].base;
+    if (at >= segments[i].usable) continue;
+    *tag = (uint32_t)(at % LT_SLOT_BYTES / 8);
+    return (lt_slot *)(segments[i].base + at / LT_SLOT_BYTES * LT_SLOT_BYTES);
+  }
+  return NULL;
+}
+
+static lt_slot *if_live(lt_slot *slot, uint32_t tag, int *found) {
+  if (slot->state != LT_LIVE || slot->generation % LT_TAGS != tag) return NULL;
+  *found = slot->kind;
+  return slot;
+}
+
+lt_slot *lt_find(const void *handle, int *found) {
+  uint32_t tag;
+  lt_slot *slot = place(handle, &tag);
+  *found = 0;
+  return slot ? if_live(slot, tag, found) : NULL;
+}
+
+// -------------------------------------------------------------------------------------------- pins
+
+// A call writes its pins, then looks whether the slot lives; whoever frees writes the slot's state,
+// then looks for pins: one of the two sees the other, provided that each does these in that order.
+// The processor keeps the order where a fence says so. A program of one thread does without, and
+// the second thread makes up for it with a barrier on all of them.
+
+enum { FIRST_PINS = 64 };
+
+lt_thread *_Atomic lt_threads;
+_Atomic int32_t lt_several, lt_waiting;
+_Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
+static pthread_key_t leaving;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+
+static void leave(void *record) {
+  lt_thread *t = record;
+  t->used = t->base = 0;
+  t->owned = 0;
+}
+
+static void prepare(void) {
+  pthread_key_create(&leaving, leave);
+#ifdef __linux__
+  if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+#endif
+  lt_several = 1;
+}
+
+static void barrier(void) {
+#ifdef __linux__
+  syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+#endif
+}
+
+_Bool lt_join(void) {
+  pthread_once(&prepared, prepare);
+  lt_thread *t = lt_threads;
+  int32_t expected = 0;
+  while (t && !atomic_compare_exchange_strong(&t->owned, &expected, 1)) t = t->next, expected = 0;
+  if (!t) {
+    lt_slot *_Atomic *pins = calloc(FIRST_PINS, sizeof *pins);
+    t = calloc(1, sizeof *t);
+    if (!t || !pins) return free(t), free(pins), 0;
+    t->owned = 1;
+    t->pins = pins;
+    t->room = FIRST_PINS;
+    t->next = lt_threads;
+    while (!atomic_compare_exchange_weak(&lt_threads, &t->next, t));
+    if (t->next && !atomic_exchange(&lt_several, 1)) barrier();
+  }
+  pthread_setspecific(leaving, t);
+  lt_me = t;
+  return 1;
+}
+
+static _Bool make_room(lt_thread *t) {
+  lt_slot *_Atomic *more = calloc((size_t)t->room * 2, sizeof *more);
+  if (!more) return 0;
+  for (int64_t i = 0; i < t->room; i++) more[i] = t->pins[i];
+  t->pins = more;
+  t->room *= 2;
+  return 1;
+}
+
+lt_slot *lt_pin(const void *handle, int *found) {
+  uint32_t tag;
+  lt_slot *slot = place(handle, &tag);
+  *found = 0;
+  if (!slot || (!lt_me && !lt_join())) return NULL;
+  lt_thread *t = lt_me;
+  const int64_t n = atomic_load_explicit(&t->used, memory_order_relaxed);
+  if (n == t->room && !make_room(t)) return NULL;
+  atomic_store_explicit(&t->pins[n], slot, memory_order_relaxed);
+  atomic_store_explicit(&t->used, n + 1, memory_order_release);
+  if (lt_several) atomic_thread_fence(memory_order_seq_cst);
+  atomic_signal_fence(memory_order_seq_cst);
+  return if_live(slot, tag, found);
+}

@@ -1,0 +1,79 @@
+// The slots behind handles: where they lie, how a handle names one, and which of them running calls
+// use.
+#ifndef LIBTENSOR_CAPI_TABLE_H
+#define LIBTENSOR_CAPI_TABLE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3 };
+enum { LT_EMPTY = 0, LT_LIVE = 1, LT_DEAD = 2 };
+enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 << 24 };
+
+typedef struct lt_slot {
+  _Atomic uint32_t state;
+  uint32_t generation;
+  void *key;             // go-pointer's key of the Go side of the slot's chunk
+  struct lt_slot *next;  // in the queue of freed slots
+  int64_t queued;        // length of that queue from this slot on
+  uint8_t kind;
+  int8_t dtype, layout, device_type;
+  int16_t device_index;
+  uint8_t immediate;  // free at once: the memory is large or somebody else's
+  int32_t dim;
+  int32_t room;  // dimensions that the block behind sizes has room for, where it is not inline_dims
+  int32_t number;  // of this slot among all
+  int64_t numel, offset;
+  int64_t *sizes, *strides;  // inline_dims, or a block of their own when there are more dimensions
+  int64_t inline_dims[2 * LT_INLINE_DIMS];
+} lt_slot;
+
+// What one thread's running calls use. A slot that is freed stays as it is until no pin names it.
+// Records are never freed: the thread that comes after takes over the one of a thread that ended.
+typedef struct lt_thread {
+  struct lt_thread *next;
+  _Atomic int32_t owned;
+  _Atomic int64_t used;            // pins, of all calls that this thread is in
+  int64_t base;                    // of them, those of calls around the present one
+  int64_t room;                    // pins that there is memory for
+  lt_slot *_Atomic *_Atomic pins;  // grows, and what it grew out of stays: others may be reading it
+} lt_thread;
+
+// Makes the next slots usable; returns the first, NULL with errno when there is no memory or the
+// table is full. They lie side by side.
+lt_slot *lt_grow(int64_t slots);
+
+// The live slot that a handle names, NULL where it names none; *found is its kind, 0 without one.
+lt_slot *lt_find(const void *handle, int *found);
+// lt_find, and keeps the slot as it is until the call ends.
+lt_slot *lt_pin(const void *handle, int *found);
+
+// The calling thread's record; NULL before lt_join. Go's runtime makes the library's thread-local
+// storage static: this keeps to it, and is read in one instruction.
+extern _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
+// Makes the calling thread one that others know of, which it must be before it pins or frees; false
+// without memory.
+_Bool lt_join(void);
+
+// Begins a call, which has pinned what it uses, and ends it.
+static inline int64_t lt_begin(void) {
+  if (!lt_me) return 0;
+  const int64_t before = lt_me->base;
+  lt_me->base = atomic_load_explicit(&lt_me->used, memory_order_relaxed);
+  return before;
+}
+static inline void lt_end(int64_t before) {
+  if (!lt_me) return;
+  lt_me->base = before;
+  atomic_store_explicit(&lt_me->used, before, memory_order_release);
+}
+// Takes back the pins of a call that does not begin.
+static inline void lt_unpin(void) {
+  if (lt_me) atomic_store_explicit(&lt_me->used, lt_me->base, memory_order_release);
+}
+
+extern lt_thread *_Atomic lt_threads;  // the records
+extern _Atomic int32_t lt_several;     // whether more than one thread has made calls
+extern _Atomic int32_t lt_waiting;     // whether a freed slot waits for a call to end
+
+#endif

@@ -1,0 +1,85 @@
+// One thread frees, resizes or reshapes what the calls of others use: these get the right answer,
+// or an error that says what happens, and no memory that is gone.
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "check.h"
+
+enum { USERS = 3, ROUNDS = 4000, SIZE = 3000 };
+static tensor_t *_Atomic shared;
+static _Atomic int stop;
+static _Atomic int64_t answers;
+
+static tensor_t *ones(int64_t size) {
+  tensor_t *t = NULL;
+  OK(tensor_ones(&size, 1, TENSOR_FLOAT32, TENSOR_STRIDED, tensor_device_default(), &t));
+  return t;
+}
+
+static void *use(void *unused) {
+  while (!stop) {
+    tensor_t *t = shared, *twice = NULL;
+    tensor_status status = tensor_add(t, t, tensor_int(1), &twice);
+    if (status == TENSOR_OK) {
+      const float *values = data_of(twice);
+      CHECK(tensor_numel(twice) >= SIZE);
+      for (int64_t i = 0; i < SIZE; i++) CHECK(values[i] == 2);
+      OK(tensor_free(twice));
+      answers++;
+    } else if (status == TENSOR_ERROR_HANDLE) {
+      CHECK(strstr(tensor_last_error(), "is not a live tensor"));
+    } else {
+      CHECK(status == TENSOR_ERROR_RUNTIME);
+      CHECK(strstr(tensor_last_error(), "being resized by another thread"));
+    }
+  }
+  return unused;
+}
+
+// Frees the shared tensor and puts another in its place.
+static void free_it(void) {
+  tensor_t *fresh = ones(SIZE);
+  OK(tensor_free(atomic_exchange(&shared, fresh)));
+}
+
+// Makes the storage move, by way of an alias; refused while a call uses it.
+static void resize_alias(void) {
+  tensor_t *alias = NULL;
+  OK(tensor_detach(shared, &alias));
+  const int64_t sizes[] = {SIZE + 40000, SIZE};
+  for (int i = 0; i < 2; i++)
+    if (tensor_resize_(alias, sizes + i, 1, TENSOR_FORMAT_NONE))
+      CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
+  OK(tensor_free(alias));
+}
+
+// Changes the shape of the very tensor; refused while a call uses it.
+static void reshape(void) {
+  for (int i = 0; i < 2; i++)
+    if (tensor_unsqueeze_(shared, 0) || tensor_squeeze_(shared))
+      CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
+}
+
+static void while_others_use(void (*change)(void)) {
+  pthread_t users[USERS];
+  shared = ones(SIZE);
+  stop = 0;
+  answers = 0;
+  for (int i = 0; i < USERS; i++) CHECK(pthread_create(&users[i], NULL, use, NULL) == 0);
+  while (!answers);
+  for (int i = 0; i < ROUNDS; i++) change();
+  stop = 1;
+  for (int i = 0; i < USERS; i++) CHECK(pthread_join(users[i], NULL) == 0);
+  OK(tensor_free(shared));
+  int64_t bytes, unused[5];
+  OK(tensor_memory_stats(&bytes, unused, unused + 1, unused + 2, unused + 3, unused + 4));
+  CHECK(bytes == 0);
+  CHECK(tensor_live_handles() == 0);
+}
+
+int main(void) {
+  while_others_use(free_it);
+  while_others_use(resize_alias);
+  while_others_use(reshape);
+  return 0;
+}

@@ -1,0 +1,137 @@
+"""Compares what calls gave, and says what differs."""
+
+import numpy as np
+from inputs import COMPLEX, FLOATS, decode
+from library import INTERNAL, OK, SIZES, Seen, Store
+
+# Floating sums whose order follows the layout of what is summed; other results must agree bit for bit.
+SUMMING = ("reduction", "matrix", "scan")
+SUMMING_NAMES = {
+    *("std", "var", "std_mean", "var_mean", "cov", "corrcoef", "trace", "dist", "trapezoid", "trapz", "cumulative_trapezoid", "histogram"),
+    *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
+    *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
+}
+STEP = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-10, "complex64": 1e-4, "complex128": 1e-10, "complex32": 5e-2, "bcomplex32": 2e-1}
+
+
+def sums(call):
+    operator = call.operator
+    return operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
+
+
+def elements_differ(a, b, dtype, tolerance=0.0):
+    """Text on the first element that differs, "" when none does. NaNs are alike."""
+    if a.shape != b.shape:
+        return f"sizes {a.shape} and {b.shape}"
+    if a.tobytes() == b.tobytes():
+        return ""
+    x, y = (np.frombuffer(np.ascontiguousarray(v).tobytes(), np.uint8).reshape(-1, SIZES[dtype]) for v in (a, b))
+    wrong = (x != y).any(1)
+    if not wrong.any():
+        return ""
+    p, q = decode(a, dtype).reshape(-1), decode(b, dtype).reshape(-1)
+    if dtype in FLOATS or dtype in COMPLEX:
+        if dtype in COMPLEX:
+            nan = (np.isnan(p.real) == np.isnan(q.real)) & (np.isnan(p.imag) == np.isnan(q.imag))
+            same = nan & (np.isnan(p.real) | (p.real == q.real) & (np.signbit(p.real) == np.signbit(q.real)))
+            same &= np.isnan(p.imag) | (p.imag == q.imag) & (np.signbit(p.imag) == np.signbit(q.imag))
+        else:
+            same = np.isnan(p) & np.isnan(q)
+        wrong &= ~same
+        if tolerance:
+            wide = np.complex128 if dtype in COMPLEX else np.float64
+            p, q = p.astype(wide), q.astype(wide)
+            finite = np.isfinite(p) & np.isfinite(q)
+            with np.errstate(all="ignore"):
+                scale = np.abs(np.concatenate([p, q]))
+                scale = scale[np.isfinite(scale)].max(initial=1.0)
+                wrong &= ~(finite & (np.abs(p - q) <= tolerance * scale))
+                # Sums of extreme numbers overflow in one order and not in another.
+                wrong &= finite | (scale < 1e4)
+    if not wrong.any():
+        return ""
+    i = int(np.argmax(wrong))
+    return f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and {y[i].tobytes().hex()})"
+
+
+def values_differ(a, b, tolerance=0.0, strides=False, path="result"):
+    """Text on how two results differ, "" when they do not."""
+    if isinstance(a, Seen) and isinstance(b, Seen):
+        if a.dtype != b.dtype:
+            return f"{path}: dtypes {a.dtype} and {b.dtype}"
+        if a.size != b.size:
+            return f"{path}: sizes {a.size} and {b.size}"
+        if strides and a.stride != b.stride and 0 not in a.size:
+            return f"{path}: strides {a.stride} and {b.stride} of sizes {a.size}"
+        if a.elements is None or b.elements is None:
+            return ""
+        text = elements_differ(a.elements, b.elements, a.dtype, tolerance)
+        return text and f"{path}: {text}"
+    if isinstance(a, list) and isinstance(b, list):
+        if len(a) != len(b):
+            return f"{path}: {len(a)} and {len(b)} items"
+        return next(filter(None, (values_differ(x, y, tolerance, strides, f"{path}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True)))), "")
+    if isinstance(a, float) and isinstance(b, float) and a != a and b != b:
+        return ""
+    return "" if repr(a) == repr(b) else f"{path}: {a!r} and {b!r}"
+
+
+def written(t):
+    """A mask of the bytes of a tensor's store that its elements lie in."""
+    mask = np.zeros(len(t.store.data), bool)
+    if t.numel and SIZES[t.dtype] * t.numel:
+        item = SIZES[t.dtype]
+        bytes_of = np.lib.stride_tricks.as_strided(
+            mask[t.offset * item :], (*t.size, item), (*(s * item for s in t.stride), 1), writeable=True
+        )
+        bytes_of[...] = True
+    return mask
+
+
+# What may change a storage's bytes or size beside the elements of the tensors that it writes.
+FREE = ("resize_", "resize_as_", "set_", "share_memory_", "storage_resize_", "storage_fill_", "storage_copy_", "storage_byteswap_", "storage_share_memory_")
+
+
+def unsound(call, outcome):
+    """What no call may do: the first fault found, "" when there is none."""
+    if outcome.status == INTERNAL or "internal error" in outcome.message:
+        return f"an internal error: {outcome.message}"
+    if outcome.live:
+        return f"{outcome.live} handles more after the call"
+    places = dict((at, t) for t, at in call.tensors())
+    if outcome.status != OK:
+        if not outcome.message:
+            return f"status {outcome.status} without a message"
+        if outcome.used > 0:
+            return f"a refused call left {outcome.used} bytes in use ({outcome.message})"
+        for at, t in places.items():
+            seen = outcome.tensors.get(at)
+            if seen and (seen.dtype, seen.size, seen.stride, seen.offset) != (t.dtype, t.size, t.stride, t.offset):
+                return f"a refused call changed argument {at} from {t.size} {t.stride} {t.offset} to {seen.size} {seen.stride} {seen.offset} ({outcome.message})"
+        for store, data in outcome.stores.items():
+            if data != store.data:
+                return f"a refused call changed the bytes of a storage ({outcome.message})"
+        return ""
+    if call.operator["name"] in FREE:
+        return ""
+    allowed = {}
+    for at, t in places.items():
+        if call.mutated(at) and t.device == "cpu":
+            seen = outcome.tensors.get(at)
+            if seen is not None and (seen.size, seen.stride) != (t.size, t.stride):
+                allowed[t.store] = None  # resized
+            elif allowed.get(t.store, ()) is not None:
+                allowed[t.store] = allowed.get(t.store, False) | written(t)
+    for i, value in enumerate(call.args):
+        if isinstance(value, Store) and call.operator["args"][i]["mutated"]:
+            allowed[value] = None
+    for store, data in outcome.stores.items():
+        mask = allowed.get(store, False)
+        if mask is None:
+            continue
+        before, after = np.frombuffer(store.data, np.uint8), np.frombuffer(data, np.uint8)
+        if len(before) != len(after):
+            return f"a storage of {len(before)} bytes has {len(after)} after the call"
+        if ((before != after) & ~mask).any() if mask is not False else (before != after).any():
+            return "bytes changed that the call must not write"
+    return ""

@@ -1,0 +1,104 @@
+"""Law 4: many elements answer as few do.
+
+An operator that works on the positions of a dimension one by one, which a few small calls show, must do so at any size: what a
+large call gives is what calls on pieces give. Sizes lie on both sides of the engine's thresholds.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from compare import STEP, sums, unsound, values_differ
+from inputs import SIZE_LISTS, clones, dense, with_size, with_values
+from library import OK, Seen
+
+NAME = "pieces"
+LIMIT = 1 << 30
+SMALL = 6
+TRIALS = 3
+# Elements in all: around the vector width, the grain that threads share out, the caches, and the size that is written past them.
+COUNTS = (7, 31, 33, 65, 4095, 2**15 - 1, 2**15 + 1, 2**16 + 3, 2**18 + 1, 2**20 + 5)
+STREAMED = 2**26 + 2**12  # bytes of the largest tensor in a soak, above what is written past the caches
+
+
+def check(library, call, rng):
+    if call.form["mode"] == "out" or call.operator["category"] == "random" or call.operator["name"].startswith(("empty", "new_empty")):
+        return None
+    made = prepared(call, rng)
+    if made is None or not splits(library, made, rng):
+        return None
+    others = max(t.numel // SMALL for t, _ in made.tensors() if SMALL in t.size)
+    count = rng.choice(COUNTS)
+    if rng.random() < 0.02:
+        count = STREAMED // max(t.elements().dtype.itemsize for t, _ in made.tensors() if SMALL in t.size)
+    size = max(count // max(others, 1), SMALL + 1)
+    large = with_values(with_size(made, rng, size, SMALL, STREAMED), rng)
+    if not any(size in t.size for t, _ in large.tensors()):
+        return None
+    cuts = sorted({0, size, min(size, rng.choice((1, 3, 16, 37))), rng.randrange(size), size - 1})
+    problem = compared(library, large, size, cuts, rng)
+    return (f"{size} positions at once differ from pieces cut at {cuts}: {problem}", large) if problem else ""
+
+
+def prepared(call, rng):
+    """The call with one of its sizes made SMALL, which no other dimension has."""
+    call = clones(call)
+    sizes = sorted({n for t, _ in call.tensors() for n in t.size if n > 1 and n != SMALL})
+    if not sizes:
+        return None
+    made = with_size(call, rng, SMALL, rng.choice(sizes))
+    if any(t.size.count(SMALL) > 1 for t, _ in made.tensors()):
+        return None
+    return made
+
+
+def splits(library, call, rng):
+    """Whether a few calls with SMALL positions all give what their pieces give."""
+    for _ in range(TRIALS):
+        trial = with_values(call, rng)
+        if compared(library, trial, SMALL, (0, rng.randrange(1, SMALL), SMALL), rng) != "":
+            return False
+    return True
+
+
+def compared(library, call, size, cuts, rng):
+    """Text on how the whole call differs from its pieces, "" where it does not, None where they cannot be compared."""
+    whole = library.run(call)
+    if unsound(call, whole):
+        return unsound(call, whole)
+    if whole.status != OK:
+        return None
+    results = answers(call, whole)
+    if not results or any(r.size.count(size) != 1 for r in results):
+        return None
+    step = max((STEP.get(r.dtype, 0) for r in results), default=0) if sums(call) else 0
+    for low, high in zip(cuts, cuts[1:], strict=False):
+        piece = library.run(part(call, size, low, high))
+        if piece.status != OK:
+            return f"positions {low} to {high} alone are refused: {piece.message}"
+        for r, p in zip(results, answers(call, piece), strict=True):
+            axis = r.size.index(size)
+            cut = replace(r, elements=np.take(r.elements, np.arange(low, high), axis), size=(*r.size[:axis], high - low, *r.size[axis + 1 :]))
+            if text := values_differ(cut, p, step, path=f"positions {low} to {high}"):
+                return text
+    return ""
+
+
+def answers(call, outcome):
+    if call.form["mode"] == "inplace" or not call.operator["returns"]:
+        return [outcome.tensors[(0,)]] if (0,) in outcome.tensors else []
+    flat = [x for r in outcome.results for x in (r if isinstance(r, list) else [r])]
+    return flat if all(isinstance(r, Seen) and r.elements is not None for r in flat) else []
+
+
+def part(call, size, low, high):
+    """The call on some positions of the dimensions of a size."""
+
+    def change(t, _):
+        if size not in t.size:
+            return t
+        return dense(np.take(t.elements(), np.arange(low, high), t.size.index(size)), t.dtype)
+
+    made = call.mapped(change)
+    names = [a["name"] for a in call.operator["args"]]
+    args = [[high - low if n == size else n for n in v] if names[i] in SIZE_LISTS and isinstance(v, list) else v for i, v in enumerate(made.args)]
+    return replace(made, args=args)

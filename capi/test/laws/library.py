@@ -1,0 +1,465 @@
+"""Calls C functions of libtensor through ctypes, with arguments and results written down as plain values.
+
+A tensor is written down as a `Tensor` over a `Store`: tensors over one store share memory. `run` makes the tensors, calls,
+and reads everything that a caller could see: status, message, results, and what became of each store and each argument.
+"""
+
+import ctypes
+import json
+import os
+from ctypes import POINTER, Structure, Union, byref, c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent.parent
+OPERATORS = json.loads((HERE.parent / "gen_operators.json").read_text())
+FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
+DTYPES = (
+    *("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
+    *("complex64", "complex128", "complex32"),
+)
+NAMES = (*DTYPES, "bcomplex32")  # by number; the last one is a result of few operators, and no operand here
+SIZES = dict(zip(NAMES, (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4), strict=True))
+KINDS = ("none", "bool", "int", "float", "complex")
+LAYOUTS = ("strided",)
+FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+OK, RUNTIME, VALUE, TYPE, INDEX, NOT_IMPLEMENTED, MEMORY, HANDLE, FORKED, INTERNAL, IO = range(11)
+ABSENT = -(2**63)
+
+
+class Parts(Structure):
+    _fields_ = [("re", c_double), ("im", c_double)]
+
+
+class Number(Union):
+    _fields_ = [("i", c_int64), ("f", Parts)]
+
+
+class Scalar(Structure):
+    _fields_ = [("kind", c_int32), ("value", Number)]
+
+
+class Device(Structure):
+    _fields_ = [("type", c_int32), ("index", c_int32)]
+
+
+class IndexItem(Structure):
+    _fields_ = [("kind", c_int32), ("tensor", c_void_p), ("start", c_int64), ("stop", c_int64), ("step", c_int64)]
+
+
+BASES = {"Scalar": Scalar, "int": c_int64, "bool": c_bool, "float": c_double, "str": c_char_p, "device": Device}
+BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "pointer"), c_void_p)
+
+
+def load(path=None):
+    lib = ctypes.CDLL(str(path or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so"))
+    for operator, form in FORMS.values():
+        getattr(lib, form["c"]).argtypes = [t for kind in form["types"] for t in parameters(kind)] + results(operator, form)
+    for name in ("tensor_sizes", "tensor_strides"):
+        getattr(lib, name).restype = POINTER(c_int64)
+    for name in ("tensor_dim", "tensor_numel", "tensor_storage_offset", "tensor_live_handles", "tensor_dtype_size"):
+        getattr(lib, name).restype = c_int64
+    for name in ("tensor_dim", "tensor_numel", "tensor_storage_offset", "tensor_sizes", "tensor_strides", "tensor_get_dtype"):
+        getattr(lib, name).argtypes = [c_void_p]
+    for name in ("tensor_free", "tensor_storage_free", "tensor_generator_free", "tensor_string_free"):
+        getattr(lib, name).argtypes = [c_void_p]
+    lib.tensor_list_free.argtypes = lib.tensor_string_list_free.argtypes = [c_void_p, c_int64]
+    lib.tensor_get_device.argtypes, lib.tensor_get_device.restype = [c_void_p], Device
+    lib.tensor_last_error.restype = c_char_p
+    return lib
+
+
+def parameters(kind):
+    """The C parameters of an argument type."""
+    optional, base = kind.endswith("?"), kind.replace("?", "")
+    if base.endswith("[]") or base == "Index":
+        return [c_void_p, c_int64]
+    if optional and base in ("bool", "float"):
+        return [c_int32 if base == "bool" else c_void_p]
+    return [BASES[base]]
+
+
+def results(operator, form):
+    if form["mode"] == "out":
+        return [c_void_p] * len(operator["returns"])
+    if form["mode"] == "inplace":
+        return []
+    return [t for r in operator["returns"] for t in ([c_void_p, c_void_p] if r.endswith("[]") else [c_void_p])]
+
+
+class Store:
+    """The bytes of a storage."""
+
+    def __init__(self, data):
+        self.data = bytes(data)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    store: Store
+    dtype: str
+    size: tuple
+    stride: tuple
+    offset: int = 0
+    device: str = "cpu"
+    read_only: bool = False
+
+    @property
+    def numel(self):
+        return int(np.prod(self.size, dtype=object)) if self.size else 1
+
+    def elements(self, data=None):
+        if self.device == "meta":
+            return np.zeros(self.size, f"V{SIZES[self.dtype]}")
+        return gather(self.store.data if data is None else data, SIZES[self.dtype], self.size, self.stride, self.offset)
+
+
+def gather(data, item, size, stride, offset):
+    """The elements of a view of some bytes, as an array of void items."""
+    if 0 in size:
+        return np.zeros(size, f"V{item}")
+    flat = np.frombuffer(data, np.uint8)[offset * item :]
+    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) * item + item
+    assert last <= flat.size, "a tensor reaches outside its storage"
+    return np.ndarray(size, f"V{item}", flat, 0, tuple(s * item for s in stride))
+
+
+def row_major(size):
+    strides, n = [], 1
+    for s in reversed(size):
+        strides.append(n)
+        n *= max(s, 1)
+    return tuple(reversed(strides))
+
+
+def dense(elements, dtype):
+    """A contiguous tensor with the elements of an array of void items."""
+    return Tensor(Store(np.ascontiguousarray(elements).tobytes()), dtype, tuple(elements.shape), row_major(elements.shape))
+
+
+@dataclass
+class Call:
+    c: str
+    args: list
+    outs: list = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def operator(self):
+        return FORMS[self.c][0]
+
+    @property
+    def form(self):
+        return FORMS[self.c][1]
+
+    def mapped(self, change, outs=True):
+        """The same call with every tensor passed through a function of it and its place (argument, item)."""
+
+        def value(v, at):
+            if isinstance(v, Tensor):
+                return change(v, at)
+            if isinstance(v, list):
+                return [value(item, (*at, i)) for i, item in enumerate(v)]
+            if isinstance(v, dict) and v.get("tensor") is not None:
+                return {**v, "tensor": change(v["tensor"], at)}
+            return v
+
+        args = [value(v, (i,)) for i, v in enumerate(self.args)]
+        return replace(self, args=args, outs=[change(t, (-1 - i,)) for i, t in enumerate(self.outs)] if outs else self.outs)
+
+    def tensors(self):
+        """Every tensor and its place."""
+        found = []
+        self.mapped(lambda t, at: found.append((t, at)) or t)
+        return found
+
+    def mutated(self, at):
+        """Whether the tensor at a place is one that the call may write."""
+        if at[0] < 0:
+            return True
+        return self.operator["args"][at[0]]["mutated"] or (self.form["mode"] == "inplace" and at[0] == 0)
+
+
+@dataclass
+class Seen:
+    """A tensor as a caller sees it."""
+
+    dtype: str
+    size: tuple
+    stride: tuple
+    offset: int
+    elements: np.ndarray | None
+    shares: object  # the argument's store whose memory it is in, or None
+
+
+@dataclass
+class Outcome:
+    status: int
+    message: str
+    results: list
+    tensors: dict  # by place: Seen after the call
+    stores: dict  # by store: its bytes after the call
+    live: int  # handles that the call left beside its results
+    used: int = 0  # bytes that a refused call left in use
+
+
+class Library:
+    def __init__(self, path=None):
+        self.c = load(path)
+        self.limit = 0  # bytes in use that a call may reach
+        self.before = None  # called with each call that is about to be made
+
+    # ------------------------------------------------------------------------------------------------------- small calls
+
+    def do(self, name, *values):
+        status = getattr(self.c, name)(*values)
+        if status:
+            raise RuntimeError(f"{name}: {self.c.tensor_last_error().decode()}")
+
+    def stats(self):
+        cells = [c_int64() for _ in range(6)]
+        self.do("tensor_memory_stats", *map(byref, cells))
+        return dict(zip(("in_use", "peak", "cached", "limit", "tensors", "storages"), (c.value for c in cells), strict=True))
+
+    def limited(self):
+        self.do("tensor_set_memory_limit", self.limit)
+        return lambda: self.do("tensor_set_memory_limit", 0)
+
+    def threads(self, n):
+        self.do("tensor_set_num_threads", n)
+
+    def tier(self):
+        text = c_char_p()
+        self.do("tensor_cpu_tier", byref(text))
+        return text.value.decode()
+
+    # ------------------------------------------------------------------------------------------------------------ making
+
+    def storage(self, store, made):
+        """The handle of a store's storage."""
+        if store not in made:
+            handle = c_void_p()
+            self.do("tensor_storage_new", len(store.data), Device(0, -1), byref(handle))
+            address = c_void_p()
+            self.do("tensor_storage_data_ptr", handle, byref(address))
+            if store.data:
+                ctypes.memmove(address, store.data, len(store.data))
+            made[store] = handle
+        return made[store]
+
+    def tensor(self, t, made, kept):
+        dims = len(t.size)
+        handle = c_void_p()
+        size, stride = (c_int64 * dims)(*t.size), (c_int64 * dims)(*t.stride)
+        device = Device(2, -1) if t.device == "meta" else Device(0, -1)
+        if t.device == "meta":
+            self.do("tensor_empty_strided", size, dims, stride, dims, DTYPES.index(t.dtype), -1, device, byref(handle))
+        elif t.read_only:
+            raw = t.store.data[t.offset * SIZES[t.dtype] :]
+            buffer = ctypes.create_string_buffer(raw, max(len(raw), 1))
+            kept.append(buffer)
+            args = (buffer, len(raw), DTYPES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
+            self.do("tensor_from_blob", *args)
+        else:
+            storage = self.storage(t.store, made)
+            self.do("tensor_empty", (c_int64 * 1)(0), 1, DTYPES.index(t.dtype), -1, device, -1, byref(handle))
+            self.do("tensor_set__storage_geometry", handle, storage, t.offset, size, dims, stride, dims)
+        return handle
+
+    def bytes_of(self, storage):
+        n, address = c_int64(), c_void_p()
+        self.do("tensor_storage_nbytes", storage, byref(n))
+        self.do("tensor_storage_data_ptr", storage, byref(address))
+        return ctypes.string_at(address, n.value) if n.value and address.value else b""
+
+    def seen(self, handle, made, values=True):
+        dims = self.c.tensor_dim(handle)
+        size = tuple(self.c.tensor_sizes(handle)[:dims])
+        stride = tuple(self.c.tensor_strides(handle)[:dims])
+        offset = self.c.tensor_storage_offset(handle)
+        dtype = NAMES[self.c.tensor_get_dtype(handle)]
+        storage, address, shares, elements = c_void_p(), c_void_p(), None, None
+        if self.c.tensor_get_device(handle).type == 0:
+            self.do("tensor_untyped_storage", handle, byref(storage))
+            self.do("tensor_storage_data_ptr", storage, byref(address))
+            for store, other in made.items():
+                theirs = c_void_p()
+                self.do("tensor_storage_data_ptr", other, byref(theirs))
+                if theirs.value and theirs.value == address.value:
+                    shares = store
+            if values:
+                elements = gather(self.bytes_of(storage), SIZES[dtype], size, stride, offset).copy()
+            self.c.tensor_storage_free(storage)
+        return Seen(dtype, size, stride, offset, elements, shares)
+
+    # ----------------------------------------------------------------------------------------------------------- calling
+
+    def run(self, call, between=None):
+        """Calls, and tells all that a caller can see. `between(library)` runs when the arguments are made; what it returns is called afterwards."""
+        if self.before:
+            self.before(call)
+        operator, form = FORMS[call.c]
+        made, kept, handles, frees = {}, [], {}, []
+        before = self.c.tensor_live_handles()
+
+        def handle(t, at):
+            if t is None:
+                return None
+            if isinstance(t, Store):
+                return self.storage(t, made)
+            handles[at] = self.tensor(t, made, kept)
+            return handles[at]
+
+        words = []
+        for i, (kind, value) in enumerate(zip(form["types"], call.args, strict=True)):
+            words += self.words(kind, value, (i,), handle, kept, frees)
+        cells = []
+        if form["mode"] == "out":
+            for i, t in enumerate(call.outs):
+                words.append(next((handles[at] for other, at in call.tensors() if other is t and at in handles), None) or handle(t, (-1 - i,)))
+        elif form["mode"] == "function":
+            for kind in operator["returns"]:
+                cell = (Scalar if kind == "Scalar" else Device if kind == "device" else c_double if kind == "float" else c_int64)()
+                length = c_int64() if kind.endswith("[]") else None
+                cells.append((kind, cell, length))
+                words += [byref(c) for c in (cell, length) if c is not None]
+        self.do("tensor_manual_seed", 0)
+        live, used = self.c.tensor_live_handles(), self.stats()["in_use"]
+        after = between(self) if between else self.limited()
+        status = getattr(self.c, call.c)(*words)
+        message = (self.c.tensor_last_error() or b"").decode(errors="replace") if status else ""
+        after()
+        found = []
+        extra = self.c.tensor_live_handles() - live
+        used = self.stats()["in_use"] - used
+        for kind, cell, length in cells if not status else []:
+            got, count = self.result(kind, cell, length, made)
+            found.append(got)
+            extra -= count
+        tensors = {at: self.seen(h, made) for at, h in handles.items()}
+        stores = {store: self.bytes_of(h) for store, h in made.items()}
+        for h in handles.values():
+            self.c.tensor_free(h)
+        for free in frees:
+            free()
+        for h in made.values():
+            self.c.tensor_storage_free(h)
+        extra += self.c.tensor_live_handles() - before if not extra else 0
+        return Outcome(status, message, found, tensors, stores, extra, used)
+
+    def words(self, kind, value, at, handle, kept, frees):
+        optional, base = kind.endswith("?"), kind.replace("?", "")
+        if base.endswith("[]") or base == "Index":
+            if value is None:
+                return [None, 0]
+            items = self.items(base.removesuffix("[]"), value, at, handle)
+            kept.append(items)
+            return [ctypes.cast(items, c_void_p) if len(value) else None, len(value)]
+        match base:
+            case "Tensor" | "Storage":
+                return [handle(value, at)]
+            case "Generator":
+                if value is None:
+                    return [None]
+                generator = c_void_p()
+                self.do("tensor_generator_new", Device(0, -1), byref(generator))
+                self.do("tensor_generator_manual_seed", generator, value)
+                frees.append(lambda: self.c.tensor_generator_free(generator))
+                return [generator]
+            case "Scalar":
+                return [scalar(value)]
+            case "int":
+                return [ABSENT if value is None else value]
+            case "bool":
+                return [-1 if value is None else int(value)]
+            case "float" if optional:
+                if value is None:
+                    return [None]
+                cell = c_double(float(value))
+                kept.append(cell)
+                return [ctypes.addressof(cell)]
+            case "float":
+                return [float(value)]
+            case "str":
+                return [None if value is None else value.encode()]
+            case "dtype":
+                return [DTYPES.index(value) if value else -1]
+            case "layout":
+                return [LAYOUTS.index(value) if value else -1]
+            case "memory_format":
+                return [FORMATS.index(value) if value else -1]
+            case "device":
+                return [Device({"cpu": 0, "meta": 2}.get(value, 0), -1) if value else Device(-1, -1)]
+            case "pointer":
+                buffer = ctypes.create_string_buffer(value, len(value)) if value else None
+                kept.append(buffer)
+                return [ctypes.cast(buffer, c_void_p) if buffer else None]
+        raise TypeError(kind)
+
+    def items(self, base, values, at, handle):
+        n = len(values)
+        match base:
+            case "Tensor":
+                return (c_void_p * n)(*(handle(v, (*at, i)) for i, v in enumerate(values)))
+            case "Index":
+                return (IndexItem * n)(*(IndexItem(v["kind"], handle(v["tensor"], (*at, i)), *v["bounds"]) for i, v in enumerate(values)))
+            case "Scalar":
+                return (Scalar * n)(*map(scalar, values))
+            case "float":
+                return (c_double * n)(*map(float, values))
+            case "bool":
+                return (c_bool * n)(*map(bool, values))
+            case "str":
+                return (c_char_p * n)(*(v.encode() for v in values))
+        return (c_int64 * n)(*values)
+
+    def result(self, kind, cell, length, made):
+        """A result, freed, and how many handles it was."""
+        match kind:
+            case "Tensor":
+                if not cell.value:
+                    return None, 0
+                got = self.seen(cell.value, made)
+                self.c.tensor_free(cell.value)
+                return got, 1
+            case "Tensor[]":
+                got = [self.seen(h, made) for h in (c_void_p * length.value).from_address(cell.value or ctypes.addressof(cell))]
+                self.c.tensor_list_free(cell.value, length.value)
+                return got, length.value
+            case "str":
+                text = ctypes.string_at(cell.value)
+                self.c.tensor_string_free(cell.value)
+                return text, 0
+            case "str[]":
+                texts = list((c_char_p * length.value).from_address(cell.value or ctypes.addressof(cell)))
+                self.c.tensor_string_list_free(cell.value, length.value)
+                return texts, 0
+            case "Storage":
+                text = self.bytes_of(cell.value)
+                self.c.tensor_storage_free(cell.value)
+                return text, 1
+            case "Generator":
+                self.c.tensor_generator_free(cell.value)
+                return "generator", 1
+            case "Scalar":
+                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if cell.kind > 2 else (KINDS[cell.kind], cell.value.i), 0
+            case "device":
+                return (cell.type, cell.index), 0
+            case "bool":
+                return cell.value & 0xFF, 0
+            case "dtype":
+                return cell.value & 0xFFFFFFFF, 0
+        return cell.value, 0
+
+
+def scalar(value):
+    value = value or {"kind": "none"}
+    s = Scalar(KINDS.index(value["kind"]))
+    if value["kind"] in ("bool", "int"):
+        s.value.i = value["value"]
+    elif value["kind"] != "none":
+        s.value.f.re, s.value.f.im = float(value["re"]), float(value["im"])
+    return s

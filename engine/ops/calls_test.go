@@ -1,0 +1,352 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/schema"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// profile is one way to fill in the arguments of an operator.
+type profile struct {
+	d      dtype.DType
+	sizes  []int64
+	order  []int64             // of dimensions, nil for contiguous tensors
+	values func(i int) float64 // of the elements
+}
+
+func (p profile) String() string { return fmt.Sprint(p.d, p.sizes) }
+
+// halves are values with zeros, ones is positive and a probability besides.
+func halves(i int) float64 { return float64(i%2) * 0.5 }
+func ones(int) float64     { return 1 }
+
+// particular are the arguments that no rule makes: by operator and argument, of a profile.
+var particular = map[string]func(p profile, t *testing.T) map[string]any{
+	"scatter_src_reduce":   func(profile, *testing.T) map[string]any { return map[string]any{"reduce": "add"} },
+	"scatter_value_reduce": func(profile, *testing.T) map[string]any { return map[string]any{"reduce": "add"} },
+	"repeat_interleave_tensor": func(_ profile, t *testing.T) map[string]any {
+		return map[string]any{"repeats": given(t, dtype.Int64, []int64{1}, 2)}
+	},
+	"rot90":           func(profile, *testing.T) map[string]any { return map[string]any{"dims": []int64{0, 1}} },
+	"constant_pad_nd": func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
+	"norm_name":       func(profile, *testing.T) map[string]any { return map[string]any{"p": "fro"} },
+	"clamp":           func(profile, *testing.T) map[string]any { return map[string]any{"min": dtype.IntScalar(0)} },
+	"clip":            func(profile, *testing.T) map[string]any { return map[string]any{"max": dtype.IntScalar(1)} },
+	"clamp_tensor":    func(p profile, t *testing.T) map[string]any { return map[string]any{"min": p.tensor(t, "min")} },
+	"clip_tensor":     func(p profile, t *testing.T) map[string]any { return map[string]any{"max": p.tensor(t, "max")} },
+	"narrow_tensor": func(_ profile, t *testing.T) map[string]any {
+		return map[string]any{"start": given(t, dtype.Int64, nil, 1)}
+	},
+	"diagonal":      func(profile, *testing.T) map[string]any { return map[string]any{"dim1": int64(0)} },
+	"diagonal_copy": func(profile, *testing.T) map[string]any { return map[string]any{"dim1": int64(0)} },
+	"tensor_split_tensor": func(_ profile, t *testing.T) map[string]any {
+		return map[string]any{"tensor_indices_or_sections": given(t, dtype.Int64, nil, 2)}
+	},
+	"quantile":    func(p profile, t *testing.T) map[string]any { return map[string]any{"q": given(t, p.d, nil, 1)} },
+	"nanquantile": func(p profile, t *testing.T) map[string]any { return map[string]any{"q": given(t, p.d, nil, 1)} },
+	"histogramdd": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"bins": []int64{2, 3}}
+	},
+	"histogram_edges": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"bins": given(t, p.d, []int64{3}, 0, 1, 2)}
+	},
+	"histogramdd_edges": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"bins": []*tensor.Tensor{given(t, p.d, []int64{3}, 0, 1, 2), given(t, p.d, []int64{2}, 0, 1)}}
+	},
+	"gradient_scalars": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"spacing": []dtype.Scalar{dtype.FloatScalar(2)}, "dim": []int64{0}}
+	},
+	"gradient_tensors": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"spacing": []*tensor.Tensor{given(t, p.d, []int64{3}, 1, 2, 4)}, "dim": []int64{0}}
+	},
+	"mv": func(p profile, t *testing.T) map[string]any { return map[string]any{"vec": p.cut(1).tensor(t, "")} },
+	"addmv": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"self": p.cut(1).tensor(t, ""), "vec": p.cut(1).tensor(t, "")}
+	},
+	"addr": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"vec1": p.cut(1).tensor(t, ""), "vec2": p.cut(1).tensor(t, "")}
+	},
+	"addbmm": func(p profile, t *testing.T) map[string]any { return map[string]any{"self": p.cut(2).tensor(t, "")} },
+	"diagonal_scatter": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"src": p.cut(len(p.sizes)-1).tensor(t, ""), "dim1": int64(0)}
+	},
+	"select_scatter": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"src": p.cut(len(p.sizes)-1).tensor(t, "")}
+	},
+	"geometric_": func(p profile, t *testing.T) map[string]any { return map[string]any{"p": 0.5} },
+	"bernoulli__tensor": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"p": given(t, dtype.Float32, nil, 1)}
+	},
+	"view_dtype": func(p profile, t *testing.T) map[string]any { return map[string]any{"dtype": p.d} },
+	"unravel_index": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"indices": given(t, p.d, []int64{2}, 0, 1)}
+	},
+	"repeat_interleave": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"repeats": given(t, p.d, []int64{3}, 1, 0, 1)}
+	},
+	"index_fill": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"index": given(t, dtype.Int64, []int64{2}, 1, 0), "value": given(t, p.d, nil, 1)}
+	},
+	"cov":                    func(p profile, t *testing.T) map[string]any { return map[string]any{"correction": int64(1)} },
+	"vander":                 func(p profile, t *testing.T) map[string]any { return map[string]any{"N": Int(3)} },
+	"polygamma":              func(p profile, t *testing.T) map[string]any { return map[string]any{"n": int64(2)} },
+	"normal_size":            func(p profile, t *testing.T) map[string]any { return map[string]any{"std": 1.0} },
+	"linspace_tensor_tensor": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"linspace_tensor_scalar": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"linspace_scalar_tensor": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"logspace_tensor_tensor": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"logspace_tensor_scalar": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"logspace_scalar_tensor": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+}
+
+func tensorBounds(p profile, t *testing.T) map[string]any {
+	return map[string]any{"steps": int64(3), "start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
+}
+
+// cut is p with fewer dimensions.
+func (p profile) cut(dims int) profile {
+	p.sizes, p.order = slices.Clone(p.sizes[:max(min(dims, len(p.sizes)), 0)]), nil
+	if shape.Product(p.sizes) > 1<<20 {
+		p.sizes[0] = 0
+	}
+	return p
+}
+
+// tensor makes an operand; indices and masks have their own dtypes and values that are in range.
+func (p profile) tensor(t *testing.T, name string) *tensor.Tensor {
+	d, sizes := p.d, p.sizes
+	switch name {
+	case "index", "indices":
+		d = dtype.Int64
+	case "mask", "condition":
+		d = dtype.Bool
+	case "boundaries", "sorted_sequence":
+		sizes = []int64{3}
+	}
+	n := shape.Product(sizes)
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = p.values(i)
+	}
+	x := given(t, d, sizes, values...)
+	if p.order == nil || len(sizes) != len(p.order) {
+		return x
+	}
+	y, err := Permute(x, p.order)
+	require.NoError(t, err)
+	t.Cleanup(y.Release)
+	return y
+}
+
+// argument is the value of an argument of Go type want.
+func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v reflect.Value, ok bool) {
+	v = reflect.New(want).Elem()
+	none := a.Default == "None"
+	switch v.Interface().(type) {
+	case *tensor.Tensor:
+		if !a.Type.Optional {
+			v.Set(reflect.ValueOf(p.tensor(t, a.Name)))
+		}
+	case []*tensor.Tensor:
+		x := []*tensor.Tensor{p.tensor(t, a.Name)}
+		if a.Name != "indices" {
+			x = append(x, p.tensor(t, a.Name))
+		} else {
+			x[0] = p.tensor(t, "index")
+		}
+		v.Set(reflect.ValueOf(x))
+	case dtype.Scalar:
+		n, err := strconv.ParseInt(a.Default, 10, 64)
+		if err != nil {
+			n = 2
+		}
+		if !none {
+			v.Set(reflect.ValueOf(dtype.IntScalar(n)))
+		}
+	case dtype.DType:
+		v.SetInt(int64(dtype.None))
+		if a.Default == "" {
+			v.SetInt(int64(dtype.Float64))
+		}
+	case tensor.Layout:
+		v.SetInt(int64(tensor.NoLayout))
+	case device.Device:
+		v.Set(reflect.ValueOf(device.None))
+	case shape.MemoryFormat:
+		v.SetInt(int64(shape.NoFormat))
+		if a.Default == "contiguous_format" {
+			v.SetInt(int64(shape.Contiguous))
+		}
+	case Int:
+		v.SetInt(int64(NoInt))
+	case Bool:
+		v.SetInt(int64(NoBool))
+	case int64:
+		n, _ := strconv.ParseInt(a.Default, 10, 64)
+		switch a.Name {
+		case "k", "p", "length", "size", "step", "sections", "chunks", "split_size", "repeats", "steps", "num_samples", "n", "dim1", "axis1", "high", "to", "edge_order":
+			n = max(n, 1)
+		}
+		v.SetInt(n)
+	case float64:
+		f, _ := strconv.ParseFloat(a.Default, 64)
+		v.SetFloat(f)
+	case bool:
+		v.SetBool(a.Default == "True")
+	case string:
+		v.SetString(strings.Trim(a.Default, "'"))
+		switch {
+		case none:
+			v.SetString("")
+		case a.Name == "reduce":
+			v.SetString("prod")
+		case a.Name == "equation":
+			v.SetString("...i,...i->...")
+		}
+	case []int64:
+		if a.Default == "" {
+			v.Set(reflect.ValueOf(p.integers(a.Name)))
+		}
+	case []IndexItem:
+		v.Set(reflect.ValueOf([]IndexItem{{Kind: IndexTensor, Tensor: p.tensor(t, "index")}}))
+	case *random.Generator:
+		if !a.Type.Optional {
+			v.Set(reflect.ValueOf(random.New(1)))
+		}
+	case *float64, []float64, []dtype.Scalar: // none
+	default:
+		return v, v.Kind() == reflect.Pointer && want != reflect.TypeFor[*storage.Storage]()
+	}
+	return v, true
+}
+
+// integers fits the operand's shape, so that views, reshapes and permutations are valid.
+func (p profile) integers(name string) []int64 {
+	var all []int64
+	for i := range p.sizes {
+		all = append(all, int64(len(p.sizes)-1-i))
+	}
+	switch name {
+	case "size", "shape":
+		return p.sizes
+	case "stride", "storage_offset":
+		return shape.ContiguousStrides(p.sizes)
+	case "dims", "source", "destination", "dim", "physical_layout":
+		return all
+	case "sizes", "split_size", "split_sizes":
+		return []int64{1, 2}
+	case "repeats":
+		return append([]int64{2}, p.sizes...)
+	}
+	return []int64{1}
+}
+
+func takesTensors(o *schema.Operator) bool {
+	for _, a := range o.Args {
+		if a.Type.Base == "Tensor" || a.Type.Base == "Operand" {
+			return true
+		}
+	}
+	return false
+}
+
+// call is an operator with its arguments; the first outs of them are outputs, absent at first.
+type call struct {
+	o    *schema.Operator
+	f    reflect.Value
+	outs int
+	args []reflect.Value
+}
+
+func (c call) String() string { return c.o.CName() }
+
+// call makes the arguments of o; ok is false where an argument is of a type that no profile makes.
+func (p profile) call(t *testing.T, o *schema.Operator) (c call, ok bool) {
+	c = call{o: o, f: reflect.ValueOf(operators[o.CName()])}
+	if o.Has("out") || o.Has("inplace") {
+		c.outs = len(o.Returns)
+	}
+	for i := range c.outs {
+		c.args = append(c.args, reflect.Zero(c.f.Type().In(i)))
+	}
+	var own map[string]any
+	if make := particular[o.CName()]; make != nil {
+		own = make(p, t)
+	}
+	for i, a := range o.Args {
+		want := c.f.Type().In(c.outs + i)
+		v, ok := p.argument(t, a, want)
+		if !ok {
+			return c, false
+		}
+		if x, ok := own[a.Name]; ok && reflect.TypeOf(x) == want {
+			v = reflect.ValueOf(x)
+		}
+		if a.Name == "dtype" && (!takesTensors(o) || strings.HasPrefix(o.Name, "linspace") || strings.HasPrefix(o.Name, "logspace")) {
+			v = reflect.ValueOf(p.d)
+		}
+		c.args = append(c.args, v)
+	}
+	return c, true
+}
+
+// with is the call with other arguments.
+func (c call) with(args []reflect.Value) call {
+	c.args = args
+	return c
+}
+
+// codeOf is the code of an error, OK for none and Internal for one that has no code.
+func codeOf(err error) status.Code {
+	var e *status.Error
+	switch {
+	case err == nil:
+		return status.OK
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return status.Internal
+}
+
+// run calls the operator; a panic is an error with code status.Internal.
+func (c call) run() (results []reflect.Value, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &status.Error{Code: status.Internal, Msg: fmt.Sprintf("%v panics: %v", c, p)}
+		}
+	}()
+	results = c.f.Call(c.args)
+	last := len(results) - 1
+	if err, _ := results[last].Interface().(error); err != nil {
+		return nil, err
+	}
+	return results[:last], nil
+}
+
+// everyOperator loads the entries of the operators that work on tensors in memory.
+func everyOperator(t *testing.T) []*schema.Operator {
+	all, err := schema.Load("../schema/operators")
+	require.NoError(t, err)
+	var list []*schema.Operator
+	for _, o := range all {
+		if o.Category != "file" && o.Category != "query" && operators[o.CName()] != nil {
+			list = append(list, o)
+		}
+	}
+	return list
+}

@@ -1,0 +1,60 @@
+package ops
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+)
+
+// leakProfiles are operands that need casts, copies and several passes.
+var leakProfiles = append([]profile{
+	{dtype.Float16, []int64{3, 3}, []int64{1, 0}, ones},
+	{dtype.Int32, []int64{3, 3}, []int64{1, 0}, ones},
+	{dtype.Complex64, []int64{3, 3, 3}, []int64{2, 0, 1}, ones},
+	{dtype.Float32, []int64{20, 20}, []int64{1, 0}, ones},
+	{dtype.Float32, []int64{2, 2}, []int64{1, 0}, func(i int) float64 { return float64(i) - 1.5 }}, // outside of [0, 1]
+}, profiles...)
+
+// held is what live storages hold.
+func held() [2]int64 {
+	m := storage.MemoryStats()
+	return [2]int64{m.InUse, m.Storages}
+}
+
+// changesStorage are the operators that give an argument another storage or size.
+var changesStorage = map[string]bool{"set_": true, "set__tensor": true, "set__tensor_geometry": true, "set__storage": true,
+	"share_memory_": true, "resize_": true, "resize_as_": true}
+
+// Whatever allocation fails, and whatever an operator refuses, it keeps nothing.
+func TestNoOperatorLeaks(t *testing.T) {
+	defer storage.SetLimit(0)
+	for _, o := range everyOperator(t) {
+		for _, p := range leakProfiles {
+			c, ok := p.call(t, o)
+			if !ok || changesStorage[o.CName()] {
+				continue
+			}
+			before := held()
+			storage.ResetPeak()
+			results, err := c.run()
+			releaseResults(results)
+			if !assert.Equal(t, before, held(), "%v of %v: %v", c, p, err) || err != nil {
+				continue
+			}
+			for limit := before[0] + 1; limit <= storage.MemoryStats().Peak; limit += 64 {
+				storage.SetLimit(limit)
+				results, err := c.run()
+				storage.SetLimit(0)
+				releaseResults(results)
+				assert.Contains(t, []status.Code{status.OK, status.Memory}, codeOf(err), "%v of %v: %v", c, p, err)
+				if !assert.Equal(t, before, held(), "%v of %v with %d bytes: %v", c, p, limit-before[0], err) {
+					break
+				}
+			}
+		}
+	}
+}

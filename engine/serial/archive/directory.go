@@ -1,0 +1,255 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// Entry is a record of an archive that is read.
+type Entry struct {
+	Name       string
+	Offset     int64 // of the first byte
+	Size       int64 // unpacked
+	stored     int64 // bytes in the file
+	header     int64 // offset of the local header
+	compressed bool
+	sum        uint32
+}
+
+// Stored tells whether the record's bytes are in the file as they are.
+func (e *Entry) Stored() bool { return !e.compressed }
+
+// Archive is a zip file whose directory has been read and checked: it is as long as the file's end says, names differ, records lie
+// inside the file and do not overlap, and none claims to unpack to more than its bytes can.
+type Archive struct {
+	op      string
+	source  *file.Source
+	budget  *file.Budget
+	Entries []*Entry
+	byName  map[string]*Entry
+	summed  bool // the records have checksums
+	inflate inflater
+}
+
+const (
+	// deflateLimit is the most that one byte of a deflated record unpacks to.
+	deflateLimit = 1032
+	// entryCost is what an entry takes beside its bytes in the directory.
+	entryCost = 256
+
+	encrypted, sizesFollow = 1 << 0, 1 << 3 // flags; with the latter the local header has zeros instead of sizes
+	storedMethod           = 0
+	deflatedMethod         = 8
+	maxComment             = math.MaxUint16
+)
+
+// Open reads the directory.
+func Open(op string, source *file.Source, budget *file.Budget) (*Archive, error) {
+	a := &Archive{op: op, source: source, budget: budget, byName: map[string]*Entry{}}
+	end, err := a.findEnd()
+	if err != nil {
+		return nil, err
+	}
+	if err := budget.Spend(end.size + entryCost*end.count); err != nil {
+		return nil, err
+	}
+	directory, err := source.Bytes(op, end.central, end.size)
+	if err != nil {
+		return nil, err
+	}
+	for range end.count {
+		e, length, err := a.entry(directory)
+		if err != nil {
+			return nil, err
+		}
+		directory = directory[length:]
+		if e != nil {
+			a.byName[e.Name] = e
+			a.Entries = append(a.Entries, e)
+			a.summed = a.summed || e.sum != 0
+		}
+	}
+	if len(directory) > 0 {
+		return nil, a.broken("its directory has %d bytes more than the %d records that it tells of take", len(directory), end.count)
+	}
+	return a, a.checkOverlap(end.central)
+}
+
+func (a *Archive) broken(format string, args ...any) error {
+	return status.Runtimef("%s: the file is no zip archive, or it is damaged or cut short: "+format, append([]any{a.op}, args...)...)
+}
+
+func (a *Archive) damaged(e *Entry, format string, args ...any) error {
+	return status.Runtimef("%s: the file is damaged: record %.100q: "+format, append([]any{a.op, e.Name}, args...)...)
+}
+
+// fields reads little-endian integers one after the other.
+type fields []byte
+
+func (f *fields) next(n int) int64 {
+	var whole [8]byte
+	copy(whole[:], (*f)[:n])
+	*f = (*f)[n:]
+	return int64(binary.LittleEndian.Uint64(whole[:]))
+}
+
+// end is what the end of an archive tells of its directory.
+type end struct{ count, size, central int64 }
+
+// findEnd finds the end record, which a comment may follow.
+func (a *Archive) findEnd() (end, error) {
+	size := a.source.Size
+	for _, length := range []int64{endSize, endSize + maxComment} {
+		length = min(length, size)
+		tail, err := a.source.Bytes(a.op, size-length, length)
+		if err != nil {
+			return end{}, err
+		}
+		for at := len(tail) - endSize; at >= 0; at-- {
+			comment := len(tail) - endSize - at
+			if binary.LittleEndian.Uint32(tail[at:]) == endMark && int(binary.LittleEndian.Uint16(tail[at+endSize-2:])) == comment {
+				return a.readEnd(tail[at:at+endSize], size-length+int64(at))
+			}
+		}
+	}
+	return end{}, a.broken("it has no directory at its end")
+}
+
+// readEnd reads the end record that lies at a place, and the one of 64-bit fields before it.
+func (a *Archive) readEnd(record []byte, at int64) (end, error) {
+	f := fields(record[4:])
+	disk, first, here, count, size, central := f.next(2), f.next(2), f.next(2), f.next(2), f.next(4), f.next(4)
+	found := end{count, size, central}
+	if locator, err := a.source.Bytes(a.op, max(at-locatorSize, 0), min(at, locatorSize)); err == nil && bytes.HasPrefix(locator, []byte(locatorText)) && len(locator) == locatorSize {
+		f = fields(locator[8:])
+		wide := f.next(8)
+		record, err := a.source.Bytes(a.op, wide, end64Size)
+		if err != nil || binary.LittleEndian.Uint32(record) != end64Mark || wide > at-locatorSize-end64Size {
+			return end{}, a.broken("its end refers to a record that is not there")
+		}
+		f = fields(record[16:])
+		disk, first, here, found = f.next(4), f.next(4), f.next(8), end{f.next(8), f.next(8), f.next(8)}
+		at = wide
+		if !agree(count, found.count, math.MaxUint16) || !agree(size, found.size, math.MaxUint32) || !agree(central, found.central, math.MaxUint32) {
+			return end{}, a.broken("its two end records differ")
+		}
+		count = found.count
+	}
+	switch {
+	case disk != 0 || first != 0 || here != count:
+		return end{}, a.broken("it is part of an archive of several files")
+	case found.size < 0 || found.central < 0 || found.central > at || found.size != at-found.central:
+		return end{}, a.broken("its directory is said to have %d bytes from byte %d on, and ends at byte %d", found.size, found.central, at)
+	case found.count < 0 || found.count > found.size/centralSize:
+		return end{}, a.broken("%d records are said to be in a directory of %d bytes", found.count, found.size)
+	}
+	return found, nil
+}
+
+// agree tells whether a short field has the value of the wide one, or all ones, which refer to it.
+func agree(short, wide, ones int64) bool { return short == wide || short == ones }
+
+// entry reads the record of the directory that comes next, and gives its length; a folder gives no entry.
+func (a *Archive) entry(directory []byte) (*Entry, int, error) {
+	if len(directory) < centralSize || binary.LittleEndian.Uint32(directory) != centralMark {
+		return nil, 0, a.broken("its directory has fewer records than it tells of, or something else between them")
+	}
+	f := fields(directory[8:])
+	flags, method, _, sum, stored, size := f.next(2), f.next(2), f.next(4), f.next(4), f.next(4), f.next(4)
+	nameLength, extraLength, commentLength, disk, _, header := f.next(2), f.next(2), f.next(2), f.next(2), f.next(6), f.next(4)
+	length := centralSize + int(nameLength+extraLength+commentLength)
+	if length > len(directory) {
+		return nil, 0, a.broken("a record of its directory is cut short")
+	}
+	e := &Entry{Name: string(f[:nameLength]), Size: size, stored: stored, header: header, compressed: method == deflatedMethod, sum: uint32(sum)}
+	if !e.widen(f[nameLength : nameLength+extraLength]) {
+		return nil, 0, a.damaged(e, "its 64-bit sizes are missing")
+	}
+	switch {
+	case strings.HasSuffix(e.Name, "/") && e.Size == 0:
+		return nil, length, nil
+	case !utf8.ValidString(e.Name) || strings.ContainsRune(e.Name, 0):
+		return nil, 0, a.damaged(e, "its name is not UTF-8, or has a NUL")
+	case method != storedMethod && method != deflatedMethod:
+		return nil, 0, status.NotImplementedf("%s: record %.100q is compressed with method %d; stored and deflated records can be read", a.op, e.Name, method)
+	case flags&encrypted != 0:
+		return nil, 0, status.NotImplementedf("%s: record %.100q is encrypted", a.op, e.Name)
+	case disk != 0 || a.byName[e.Name] != nil:
+		return nil, 0, a.damaged(e, "there are two of this name, or it lies in another file")
+	}
+	return e, length, a.locate(e, flags, method)
+}
+
+// widen takes the fields that do not fit 32 bits from the extra ones, and tells whether they are there.
+func (e *Entry) widen(extra fields) bool {
+	var wide fields
+	for len(extra) >= 4 {
+		id, length := extra.next(2), extra.next(2)
+		if length > int64(len(extra)) {
+			break
+		}
+		if id == extra64 {
+			wide = extra[:length]
+			break
+		}
+		extra = extra[length:]
+	}
+	for _, field := range []*int64{&e.Size, &e.stored, &e.header} {
+		if *field != math.MaxUint32 {
+			continue
+		}
+		if len(wide) < 8 {
+			return false
+		}
+		*field = wide.next(8)
+	}
+	return true
+}
+
+// locate finds the bytes behind the record's own header, which must say what the directory says.
+func (a *Archive) locate(e *Entry, flags, method int64) error {
+	local, err := a.source.Bytes(a.op, e.header, localSize+int64(len(e.Name)))
+	if err != nil {
+		return a.damaged(e, "its header cannot be read: %v", err)
+	}
+	f := fields(local[6:])
+	localFlags, localMethod, _, sum, stored, size, nameLength, extraLength := f.next(2), f.next(2), f.next(4), f.next(4), f.next(4), f.next(4), f.next(2), f.next(2)
+	e.Offset = e.header + localSize + nameLength + extraLength
+	same := sum == int64(e.sum) && stored == short(e.stored) && size == short(e.Size)
+	switch {
+	case binary.LittleEndian.Uint32(local) != localMark || string(local[localSize:]) != e.Name || nameLength != int64(len(e.Name)):
+		return a.damaged(e, "its header has the name %.100q", local[localSize:])
+	case localMethod != method || !same && flags&localFlags&sizesFollow == 0 && !(sum == int64(e.sum) && large(max(stored, size))):
+		return a.damaged(e, "its header and the directory differ")
+	case e.stored < 0 || e.Offset > a.source.Size-e.stored:
+		return a.damaged(e, "%d bytes from byte %d on are more than the file has, %d", e.stored, e.Offset, a.source.Size)
+	case !e.compressed && e.Size != e.stored:
+		return a.damaged(e, "its sizes, %d and %d, differ although it is stored", e.Size, e.stored)
+	case e.compressed && (e.Size < 0 || e.Size/deflateLimit > e.stored):
+		return a.damaged(e, "%d bytes cannot unpack to %d", e.stored, e.Size)
+	}
+	return nil
+}
+
+// checkOverlap refuses records that share bytes, with each other or with the directory: a small file could claim to hold a lot.
+func (a *Archive) checkOverlap(central int64) error {
+	sorted := slices.Clone(a.Entries)
+	slices.SortFunc(sorted, func(x, y *Entry) int { return int(min(max(x.header-y.header, -1), 1)) })
+	for i, e := range sorted {
+		next := central
+		if i+1 < len(sorted) {
+			next = sorted[i+1].header
+		}
+		if e.Offset+e.stored > next {
+			return a.damaged(e, "it overlaps another record or the directory")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package file
+
+import (
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+)
+
+const (
+	// costPerByte and costAtLeast bound what reading a file may cost beside its tensors' bytes: pickles of nothing but empty containers
+	// come near the first.
+	costPerByte = 512
+	costAtLeast = 4 << 20
+	// reserveBytes is how much is reserved at a time.
+	reserveBytes = 1 << 16
+)
+
+// Budget bounds the memory that reading a file takes beside the bytes of its tensors, which the allocator counts: directory,
+// pickle, structure, and what a language makes of that. It is a multiple of the file's size, and counts as in use until it is
+// closed, so that the memory limit holds for it too.
+type Budget struct {
+	op                     string
+	size, spent, allowance int64
+	reserved               int64
+}
+
+// Budget is what reading the source may cost.
+func (s *Source) Budget(op string) *Budget {
+	return &Budget{op: op, size: s.Size, allowance: costAtLeast + costPerByte*min(s.Size, 1<<50)}
+}
+
+// Spend takes n bytes of the budget. It is asked before the memory is.
+func (b *Budget) Spend(n int64) error {
+	if n > b.allowance-b.spent {
+		return status.Runtimef("%s: the file is refused: what its %d bytes unfold to takes more than %d bytes of memory", b.op, b.size, b.allowance)
+	}
+	b.spent += n
+	if b.spent <= b.reserved {
+		return nil
+	}
+	more := (b.spent - b.reserved + reserveBytes - 1) &^ (reserveBytes - 1)
+	if err := storage.Reserve(b.op, more); err != nil {
+		return err
+	}
+	b.reserved += more
+	return nil
+}
+
+// Close gives everything back.
+func (b *Budget) Close() {
+	storage.Unreserve(b.reserved)
+	b.reserved = 0
+}

@@ -1,0 +1,110 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// draft is a file that is being written. Where the system allows, it has no name until it is whole, so that nothing is left of
+// it when the process is stopped. Otherwise it has a name that a later draft takes over when its writer is gone.
+type draft struct {
+	*os.File
+	path string // where it goes
+	name string // the name that it has, "" without one
+}
+
+func newDraft(path string) (*draft, error) {
+	if f := openNameless(filepath.Dir(path)); f != nil {
+		return &draft{File: f, path: path}, nil
+	}
+	return newNamedDraft(path)
+}
+
+func newNamedDraft(path string) (*draft, error) {
+	for number := 0; ; number++ {
+		name := draftName(path, "draft", number)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o666)
+		switch {
+		case err == nil && claim(f):
+			return &draft{f, path, name}, nil
+		case err == nil:
+			_ = f.Close()
+		case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ELOOP):
+			return nil, err
+		}
+		if number == maxDrafts {
+			return nil, &fs.PathError{Op: "create", Path: name, Err: syscall.EACCES}
+		}
+	}
+}
+
+// maxDrafts is how many files may be written in a folder at a time where files need names.
+const maxDrafts = 1000
+
+func draftName(path, kind string, number int) string {
+	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".libtensor-%s-%d-%d.tmp", kind, os.Getuid(), number))
+}
+
+// claim tells whether a file with a name is this process's from now on: nobody writes it, and nobody has put it in its place. It
+// is emptied then.
+func claim(f *os.File) bool {
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		return false
+	}
+	here, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(here, there) && here.Mode().IsRegular() && f.Truncate(0) == nil
+}
+
+// resemble gives the draft the owner, where that is allowed, and the permissions of the file that it replaces.
+func (d *draft) resemble(info fs.FileInfo) error {
+	if err := syscall.Access(d.path, 2); err != nil {
+		return err // who may not write the old file does not replace it either
+	}
+	if old, ok := info.Sys().(*syscall.Stat_t); ok {
+		if d.Chown(int(old.Uid), int(old.Gid)) != nil {
+			_ = d.Chown(-1, int(old.Gid))
+		}
+	}
+	return d.Chmod(info.Mode().Perm())
+}
+
+// publish puts the whole file in its place.
+func (d *draft) publish() error {
+	if d.name == "" {
+		if err := link(d.File, d.path); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		// The names that are there while the folder is locked are left over.
+		if folder, err := os.Open(filepath.Dir(d.path)); err == nil {
+			defer func() { _ = folder.Close() }()
+			_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
+		}
+		for number := 0; ; number++ {
+			err := replace(d.File, draftName(d.path, "new", number), d.path)
+			if !errors.Is(err, fs.ErrExist) || number == maxDrafts {
+				return err
+			}
+		}
+	}
+	err := os.Rename(d.name, d.path)
+	if err == nil {
+		d.name = ""
+	}
+	return err
+}
+
+// discard takes away what was not published.
+func (d *draft) discard() {
+	if d.name != "" {
+		_ = os.Remove(d.name)
+	}
+	_ = d.Close()
+}

@@ -1,0 +1,193 @@
+package storage
+
+// #include "alloc.h"
+import "C"
+
+import (
+	"container/heap"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Blocks below largeLimit are cut from slabs: mappings of blocks of one size class. A program that makes and drops tensors of
+// many sizes then keeps little more memory than its tensors take, which malloc does not promise for aligned blocks.
+//
+// Classes grow by an eighth, in the manner of jemalloc (Evans, "A Scalable Concurrent malloc(3) Implementation", 2006). A
+// class takes blocks from its oldest slab with room, so that younger ones run empty and can go.
+
+const (
+	fineLimit  = 1024 // up to here a class for each multiple of alignment
+	finest     = fineLimit / alignment
+	perDoubled = 8
+	slabBytes  = 1 << 16 // a slab has at least this many bytes
+	pageBytes  = 1 << 12
+	spareBytes = 1 << 24 // free blocks that always may keep their memory
+)
+
+var classes [finest + perDoubled*10]class // up to largeLimit
+
+// class hands out blocks of one size.
+type class struct {
+	sync.Mutex
+	open  slabHeap // slabs with free blocks, the oldest first
+	made  int64
+	slabs map[*slab]struct{}
+}
+
+// slab is a mapping cut into blocks.
+type slab struct {
+	class *class
+	base  unsafe.Pointer
+	size  int64 // of a block
+	count int
+	age   int64
+	at    int      // in class.open, -1 while there is no free block
+	free  []uint16 // numbers of free blocks, the one freed last at the end
+	warm  []bool   // of each block: it was used since its memory was given back, if ever
+}
+
+// warmBytes are those of free blocks that may still have memory.
+var warmBytes atomic.Int64
+
+type slabHeap []*slab
+
+func (h slabHeap) Len() int           { return len(h) }
+func (h slabHeap) Less(i, j int) bool { return h[i].age < h[j].age }
+func (h slabHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+func (h *slabHeap) Push(x any) {
+	s := x.(*slab)
+	s.at = len(*h)
+	*h = append(*h, s)
+}
+func (h *slabHeap) Pop() any {
+	last := len(*h) - 1
+	s := (*h)[last]
+	*h, s.at = (*h)[:last], -1
+	return s
+}
+
+// classOf numbers the smallest class whose blocks hold size bytes, and tells their size.
+func classOf(size int64) (number int, blockSize int64) {
+	if size <= fineLimit {
+		n := (size + alignment - 1) / alignment
+		return int(n - 1), n * alignment
+	}
+	doubling := bits.Len64(uint64(size-1)) - 1 // size is in (1<<doubling, 2<<doubling]
+	step := int64(1) << doubling / perDoubled
+	n := (size - 1 - 1<<doubling) / step
+	return finest + (doubling-bits.Len64(fineLimit)+1)*perDoubled + int(n), 1<<doubling + (n+1)*step
+}
+
+// take gives a block for size bytes; no data when there is no memory.
+func take(size int64) block {
+	number, blockSize := classOf(size)
+	c := &classes[number]
+	c.Lock()
+	defer c.Unlock()
+	if len(c.open) == 0 && !c.grow(blockSize) {
+		return block{}
+	}
+	s := c.open[0]
+	n := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
+	if len(s.free) == 0 {
+		heap.Pop(&c.open)
+	}
+	if s.warm[n] {
+		warmBytes.Add(-s.size)
+	}
+	s.warm[n] = true
+	return block{unsafe.Add(s.base, int64(n)*s.size), size, s}
+}
+
+// grow adds a slab.
+func (c *class) grow(blockSize int64) bool {
+	count := max(slabBytes/blockSize, min(16, (4<<20)/blockSize))
+	base := C.lt_map_slab(C.size_t(count * blockSize))
+	if base == nil {
+		return false
+	}
+	s := &slab{class: c, base: base, size: blockSize, count: int(count), age: c.made, warm: make([]bool, count), free: make([]uint16, count)}
+	for i := range s.free {
+		s.free[i] = uint16(int(count) - 1 - i)
+	}
+	c.made++
+	heap.Push(&c.open, s)
+	if c.slabs == nil {
+		c.slabs = map[*slab]struct{}{}
+	}
+	c.slabs[s] = struct{}{}
+	return true
+}
+
+// put takes a block back, and gives memory back to the system when free blocks hold much.
+func (s *slab) put(data unsafe.Pointer) {
+	c := s.class
+	c.Lock()
+	s.free = append(s.free, uint16((uintptr(data)-uintptr(s.base))/uintptr(s.size)))
+	if s.at < 0 {
+		heap.Push(&c.open, s)
+	}
+	c.Unlock()
+	if warm := warmBytes.Add(s.size); warm > allowance() && warm > trimming.at.Load() && trimming.TryLock() {
+		trim()
+		trimming.at.Store(warmBytes.Load() + spareBytes)
+		trimming.Unlock()
+	}
+}
+
+// trimming happens again only when free blocks hold more than the last time left: blocks smaller than pages keep theirs.
+var trimming struct {
+	sync.Mutex
+	at atomic.Int64
+}
+
+// allowance is how many bytes free blocks may keep.
+func allowance() int64 { return max(spareBytes, spare()-memory.cached.Load()) }
+
+// trim gives the memory of free blocks back to the system: whole slabs, and the pages inside blocks of the others.
+func trim() {
+	for i := range classes {
+		c := &classes[i]
+		c.Lock()
+		for s := range c.slabs {
+			if len(s.free) == s.count {
+				c.drop(s)
+			} else {
+				s.cool()
+			}
+		}
+		c.Unlock()
+	}
+}
+
+// drop unmaps a slab that is empty.
+func (c *class) drop(s *slab) {
+	heap.Remove(&c.open, s.at)
+	delete(c.slabs, s)
+	for _, warm := range s.warm {
+		if warm {
+			warmBytes.Add(-s.size)
+		}
+	}
+	C.lt_unmap_slab(s.base, C.size_t(int64(s.count)*s.size))
+}
+
+// cool gives back the pages that lie inside free blocks.
+func (s *slab) cool() {
+	if s.size < 2*pageBytes {
+		return
+	}
+	for _, n := range s.free {
+		if s.warm[n] {
+			C.lt_cool(unsafe.Add(s.base, int64(n)*s.size), C.size_t(s.size))
+			s.warm[n] = false
+			warmBytes.Add(-s.size)
+		}
+	}
+}
