@@ -4693,7 +4693,7 @@ export function randintLikeAsync(input: Tensor, high: Int, options?: { generator
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
-export function normal(mean: Tensor | Scalar, options: { std: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null }): Tensor;
+export function normal(mean: Tensor | Scalar, options?: { std?: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null }): Tensor;
 export function normal(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
 /**
  * Makes a tensor of shape `size` of normally distributed random numbers.
@@ -4701,7 +4701,7 @@ export function normal(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { 
 export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** normal, off the event loop. */
-export function normalAsync(mean: Tensor | Scalar, options: { std: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: Tensor | Scalar, options?: { std?: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normalAsync(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** normal, off the event loop. */
 export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;

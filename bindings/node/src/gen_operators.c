@@ -3932,7 +3932,7 @@ static tensor_status call_normal_tensors_out(const lt_value *a, lt_value *r) { r
 static tensor_status call_normal_tensors_scalar_out(const lt_value *a, lt_value *r) { return tensor_normal_tensors_scalar_out(a[0].tensor, a[1].scalar, a[2].generator, r[0].tensor); }
 static const lt_argument arguments_normal_tensors[] = {
     {"mean", LT_OPERAND, 0, {0}},
-    {"std", LT_OPERAND, 0, {0}},
+    {"std", LT_OPERAND, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
     {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
 };
 static const lt_argument results_normal_tensors[] = {

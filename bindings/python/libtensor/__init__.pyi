@@ -3,21 +3,54 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
+from . import accelerator as accelerator
+from . import autograd as autograd
+from . import backends as backends
+from . import cpu as cpu
+from . import cuda as cuda
+from . import distributed as distributed
 from . import fft as fft
 from . import hdf5 as hdf5
 from . import linalg as linalg
+from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import overrides as overrides
+from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
 from . import special as special
+from . import storage as storage
 from . import testing as testing
+from . import utils as utils
+from . import version as version
+from . import xpu as xpu
 from ._device import device as device
 from ._dtypes import dtype as dtype
 from ._dtypes import finfo as finfo
 from ._dtypes import iinfo as iinfo
 from ._dtypes import layout as layout
 from ._dtypes import memory_format as memory_format
+from ._modes import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._modes import autocast as autocast
+from ._modes import enable_grad as enable_grad
+from ._modes import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._modes import get_float32_matmul_precision as get_float32_matmul_precision
+from ._modes import get_num_interop_threads as get_num_interop_threads
+from ._modes import inference_mode as inference_mode
+from ._modes import is_autocast_enabled as is_autocast_enabled
+from ._modes import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._modes import is_grad_enabled as is_grad_enabled
+from ._modes import is_inference_mode_enabled as is_inference_mode_enabled
+from ._modes import is_warn_always_enabled as is_warn_always_enabled
+from ._modes import no_grad as no_grad
+from ._modes import set_deterministic_debug_mode as set_deterministic_debug_mode
+from ._modes import set_float32_matmul_precision as set_float32_matmul_precision
+from ._modes import set_flush_denormal as set_flush_denormal
+from ._modes import set_grad_enabled as set_grad_enabled
+from ._modes import set_num_interop_threads as set_num_interop_threads
+from ._modes import set_warn_always as set_warn_always
+from ._modes import use_deterministic_algorithms as use_deterministic_algorithms
 from ._random import Generator as Generator
 from ._random import get_rng_state as get_rng_state
 from ._random import initial_seed as initial_seed
@@ -106,6 +139,7 @@ class QUInt4x2Storage(TypedStorage): ...
 class QUInt2x4Storage(TypedStorage): ...
 
 Storage: type[TypedStorage]
+default_generator: Generator
 
 _Device: TypeAlias = device | str | builtins.int | None
 _dtype: TypeAlias = dtype
@@ -129,6 +163,8 @@ def to_dlpack(tensor: Tensor) -> Any: ...
 def is_tensor(obj: object) -> TypeGuard[Tensor]: ...
 def is_storage(obj: object) -> builtins.bool: ...
 def is_floating_point(input: Tensor) -> builtins.bool: ...
+def is_inference(input: Tensor) -> builtins.bool: ...
+def is_signed(input: Tensor) -> builtins.bool: ...
 def is_complex(input: Tensor) -> builtins.bool: ...
 def numel(input: Tensor) -> builtins.int: ...
 def nonzero(input: Tensor, *, out: Tensor | None = ..., as_tuple: builtins.bool = ...) -> Any: ...

@@ -75,12 +75,20 @@ CASTS = {
 
 @_direct.getter(_direct.CONTIGUOUS, "tensor_strides")
 def contiguous(self, *, memory_format=_dtypes.contiguous_format):
-    """The tensor with its elements in the order of `memory_format`, without gaps; `self` when they lie so."""
+    """The tensor with its elements in the order of `memory_format`, without gaps; `self` when they lie so.
+
+    >>> torch.ones(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
     return self if _f.is_contiguous(self, memory_format=memory_format) else _f.contiguous(self, memory_format=memory_format)
 
 
 def cpu(self, memory_format=None):
-    """The tensor on the CPU; `self` when it is there."""
+    """The tensor on the CPU; `self` when it is there.
+
+    >>> torch.ones(2).cpu().device
+    device(type='cpu')
+    """
     return to(self, "cpu", memory_format=memory_format)
 
 
@@ -90,7 +98,11 @@ def cuda(self, device=None, non_blocking=False, memory_format=None):
 
 
 def type_as(self, other):
-    """The tensor with the dtype of `other`."""
+    """The tensor with the dtype of `other`.
+
+    >>> torch.ones(2).type_as(torch.tensor([True]))
+    tensor([True, True])
+    """
     return to(self, other.dtype)
 
 

@@ -1,8 +1,10 @@
 """Functions whose Python form is made of others."""
 
+from string import ascii_letters
+
 from . import gen_functions as _f
-from ._direct import open_to_overrides
 from ._convert import is_integer, sequence, tensor
+from ._direct import open_to_overrides
 from ._results import result_type
 from ._tensor import Tensor
 
@@ -47,6 +49,37 @@ def tensordot(a, b, dims=2, out=None):
     if len(dims) != 2:
         raise RuntimeError(f"tensordot(): dims must be a number or two lists of dimensions, not {len(dims)} of them")
     return _f.tensordot(a, b, *dims, out=out)
+
+
+def _labels(sublist):
+    """The subscripts of one tensor: letters for numbers from 0 to 51."""
+    if not sequence(sublist):
+        raise TypeError(f"einsum(): a list of labels must follow each tensor, not {type(sublist).__name__}")
+    wrong = next((label for label in sublist if label is not Ellipsis and (not is_integer(label) or not 0 <= label < 52)), None)
+    if wrong is not None:
+        raise ValueError(f"einsum(): label {wrong!r} of {list(sublist)} is neither Ellipsis nor an integer from 0 to 51")
+    return "".join("..." if label is Ellipsis else ascii_letters[label] for label in sublist)
+
+
+@open_to_overrides
+def einsum(*args):
+    if args and not isinstance(args[0], str):
+        last = [_labels(args[-1])] if len(args) % 2 else []
+        operands, sublists = args[: len(args) - len(last) : 2], args[1 : len(args) - len(last) : 2]
+        args = "->".join([",".join(map(_labels, sublists)), *last]), *operands
+    return _f.einsum(*args)
+
+
+einsum.__doc__ = (
+    _f.einsum.__doc__
+    + """
+    In place of the equation, lists of numbers may follow the tensors, and one for the result: einsum(a, [0, 1], b, [1, 2], [0, 2]).
+
+    >>> torch.einsum(torch.tensor([[1, 2], [3, 4]]), [0, 1], [1, 0])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+)
 
 
 def _wanted(results, return_inverse, return_counts):

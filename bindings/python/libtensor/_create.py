@@ -52,7 +52,12 @@ def from_array(data):
 
 
 def as_tensor(data, dtype=None, device=None):
-    """The data as a tensor, sharing its memory where that is possible."""
+    """The data as a tensor, sharing its memory where that is possible.
+
+    >>> x = torch.ones(2)
+    >>> torch.as_tensor(x) is x
+    True
+    """
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
@@ -62,7 +67,11 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """The object as a tensor: shared when `copy` is False or, where possible, None; copied when it is True."""
+    """The object as a tensor: shared when `copy` is False or, where possible, None; copied when it is True.
+
+    >>> torch.asarray(bytearray(b"ab"), dtype=torch.uint8)
+    tensor([97, 98], dtype=torch.uint8)
+    """
     if requires_grad:
         _errors.unsupported(True, False)
     dtype = as_dtype(dtype)
@@ -87,7 +96,11 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """A zero-dim tensor of the number `s`, of the default dtype unless given."""
+    """A zero-dim tensor of the number `s`, of the default dtype unless given.
+
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
     return _f.full((), s, dtype=dtype or _f.get_default_dtype(), layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
 
 
@@ -95,6 +108,9 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A one-dim tensor that shares the memory of an object with the buffer protocol.
 
     `count` elements (-1: all) are taken from byte `offset` on.
+
+    >>> torch.frombuffer(bytearray(b"abcd"), dtype=torch.uint8, offset=2)
+    tensor([ 99, 100], dtype=torch.uint8)
     """
     if requires_grad:
         _errors.unsupported(True, False)
@@ -189,7 +205,13 @@ def type_named(name):
 
 
 def set_default_dtype(d):
-    """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
+    """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype.
+
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor(0.5).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     _f.set_default_dtype(d)
 
 
@@ -204,43 +226,85 @@ def set_default_device(device):
 
 
 def get_default_device():
-    """The device of factories that are given none."""
+    """The device of factories that are given none.
+
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
     return _device.default()
 
 
 def is_tensor(obj):
+    """True for a Tensor.
+
+    >>> torch.is_tensor(torch.ones(1)), torch.is_tensor(1)
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj):
+    """True for an UntypedStorage or a TypedStorage.
+
+    >>> torch.is_storage(torch.ones(1).untyped_storage())
+    True
+    """
     return isinstance(obj, (_storage.UntypedStorage, _typed_storage.TypedStorage))
 
 
 def numel(input):
-    """The number of elements of a tensor."""
+    """The number of elements of a tensor.
+
+    >>> torch.numel(torch.ones(2, 3))
+    6
+    """
     if not isinstance(input, Tensor):
         raise _errors.wrong_type("numel", "input", "Tensor", input)
     return input.numel()
 
 
 def is_floating_point(input):
+    """True for a tensor of a floating point dtype.
+
+    >>> torch.is_floating_point(torch.ones(1, dtype=torch.float16))
+    True
+    """
     return input.dtype.is_floating_point
 
 
 def is_complex(input):
+    """True for a tensor of a complex dtype.
+
+    >>> torch.is_complex(torch.ones(1))
+    False
+    """
     return input.dtype.is_complex
 
 
 def is_inference(input):
+    """False: nothing records what happens to a tensor.
+
+    >>> torch.is_inference(torch.ones(1))
+    False
+    """
     return input.is_inference()
 
 
 def is_signed(input):
+    """True for a tensor of a dtype with negative numbers.
+
+    >>> torch.is_signed(torch.ones(1, dtype=torch.uint8))
+    False
+    """
     return input.dtype.is_signed
 
 
 def broadcast_shapes(*shapes):
-    """The shape that tensors of the given shapes broadcast to."""
+    """The shape that tensors of the given shapes broadcast to.
+
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
     metas = [_f.empty(s, device="meta") for s in shapes]
     return Size(_f.broadcast_tensors(*metas)[0].shape if metas else ())
 

@@ -4,6 +4,7 @@ from struct import Struct, error
 
 from . import _create, _dtypes
 from ._library import ABSENT
+from ._sequence import is_sequence
 from ._tensor import Tensor
 
 pack = Struct("i4xPqqq").pack  # kind, tensor, start, stop, step
@@ -36,12 +37,17 @@ def index(key):
         return item(key, None), 1, None
     if kind is slice:
         return part(key), 1, None
-    if kind is list and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis for k in key):
+    if kind is list and stands_for_tuple(key):
         key = tuple(key)
     elif kind is not tuple and not isinstance(key, tuple):
         key = (key,)
     kept = []
     return b"".join([item(k, kept) for k in key]), len(key), kept
+
+
+def stands_for_tuple(key):
+    """Tells whether a list counts as a tuple, as in PyTorch: a short one that has more than numbers."""
+    return len(key) < 32 and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis or is_sequence(k) for k in key)
 
 
 def item(k, kept):

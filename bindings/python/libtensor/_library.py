@@ -78,12 +78,15 @@ class Cell(ctypes.Union):
 cells = [Cell() for _ in range(16)]
 
 
-def address_of_interpreter(name):
-    return ctypes.PYFUNCTYPE(c_void_p)((name, ctypes.pythonapi))()
+def is_subinterpreter():
+    """Tells whether this is one: it ends while the library goes on, which may keep no address of anything that it has."""
+    if sys.implementation.name != "cpython":
+        return False
+    this, main = (ctypes.PYFUNCTYPE(c_void_p)((f"PyInterpreterState_{name}", ctypes.pythonapi)) for name in ("Get", "Main"))
+    return this() != main()
 
 
-# A subinterpreter ends while the library goes on, which may keep no address of anything that it has.
-SUBINTERPRETER = sys.implementation.name == "cpython" and address_of_interpreter("PyInterpreterState_Get") != address_of_interpreter("PyInterpreterState_Main")
+SUBINTERPRETER = is_subinterpreter()
 
 
 def folders():

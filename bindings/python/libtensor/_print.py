@@ -15,7 +15,13 @@ options = dict(OPTIONS)
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """Sets how tensors are printed; `profile` is default, short or full."""
+    """Sets how tensors are printed; `profile` is default, short or full.
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1.2345])
+    tensor([1.23])
+    >>> torch.set_printoptions(profile="default")
+    """
     if profile is not None:
         if profile not in PROFILES:
             raise ValueError(f"set_printoptions(): profile '{profile}' is not one of {', '.join(PROFILES)}")
@@ -28,6 +34,11 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 def get_printoptions():
+    """The options that set_printoptions sets, by name.
+
+    >>> torch.get_printoptions()["precision"]
+    4
+    """
     return dict(options)
 
 

@@ -78,7 +78,12 @@ def default():
 
 
 def manual_seed(seed):
-    """Restarts the default generator from `seed`, and returns it."""
+    """Restarts the default generator from `seed`, and returns it.
+
+    >>> _ = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return default().manual_seed(int(seed))
 
 
@@ -88,12 +93,24 @@ def seed():
 
 
 def initial_seed():
-    """The seed that the default generator last started from."""
+    """The seed that the default generator last started from.
+
+    >>> _ = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return default().initial_seed()
 
 
 def get_rng_state():
-    """The default generator's state, a uint8 tensor."""
+    """The default generator's state, a uint8 tensor.
+
+    >>> state = torch.get_rng_state()
+    >>> x = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
     return default().get_state()
 
 

@@ -70,7 +70,12 @@ class Tensor(_direct.TensorBase):
         return made if cls is Tensor else given_to(cls, made)
 
     def as_subclass(self, cls):
-        """A view of all elements as an object of `cls`, Tensor or a subclass."""
+        """A view of all elements as an object of `cls`, Tensor or a subclass.
+
+        >>> class Metres(torch.Tensor): pass
+        >>> torch.ones(2).as_subclass(Metres)
+        Metres([1., 1.])
+        """
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass(): argument 'cls' must be Tensor or a subclass of it, not {cls!r}")
         with _overrides.disabled():
@@ -84,7 +89,11 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):
-        """The sizes, or the size of dimension `dim`."""
+        """The sizes, or the size of dimension `dim`.
+
+        >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)
+        (torch.Size([2, 3]), 3)
+        """
         n = c_dim(self._h)
         sizes = make_size(Size, c_sizes(self._h)[:n])
         return sizes if dim is None else sizes[wrapped_dim(dim, n, "size()")]
@@ -93,14 +102,22 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.STRIDES, "tensor_strides")
     def stride(self, dim=None):
-        """The strides in elements, or the stride of dimension `dim`."""
+        """The strides in elements, or the stride of dimension `dim`.
+
+        >>> torch.ones(2, 3).stride()
+        (3, 1)
+        """
         n = c_dim(self._h)
         strides = tuple(c_strides(self._h)[:n])
         return strides if dim is None else strides[wrapped_dim(dim, n, "stride()")]
 
     @_direct.getter(_direct.NUMBER, "tensor_dim")
     def dim(self):
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> torch.ones(2, 3).dim()
+        2
+        """
         return c_dim(self._h)
 
     ndimension = dim
@@ -115,11 +132,19 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.NUMBER, "tensor_storage_offset")
     def storage_offset(self):
-        """Where the first element lies in the storage, in elements."""
+        """Where the first element lies in the storage, in elements.
+
+        >>> torch.arange(4)[1:].storage_offset()
+        1
+        """
         return c_offset(self._h)
 
     def element_size(self):
-        """The bytes of one element."""
+        """The bytes of one element.
+
+        >>> torch.ones(2, dtype=torch.int16).element_size()
+        2
+        """
         return DTYPES[c_dtype(self._h)].itemsize
 
     itemsize = property(element_size)
@@ -143,7 +168,11 @@ class Tensor(_direct.TensorBase):
         return _dtypes.LAYOUTS[c_layout(self._h)]
 
     def get_device(self):
-        """The index of the device; -1 for the CPU."""
+        """The index of the device; -1 for the CPU.
+
+        >>> torch.ones(2).get_device()
+        -1
+        """
         index = self.device.index
         return -1 if index is None else index
 
@@ -172,30 +201,54 @@ class Tensor(_direct.TensorBase):
         return self
 
     def where(self, condition, other):
-        """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere."""
+        """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere.
+
+        >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), 0)
+        tensor([1, 0])
+        """
         return _f.where(condition, self, other)
 
     def new(self, *args, device=None):
-        """A tensor of this dtype and device, of sizes or of a sequence's elements: new(2, 3), new([1, 2])."""
+        """A tensor of this dtype and device, of sizes or of a sequence's elements: new(2, 3), new([1, 2]).
+
+        >>> torch.ones(1, dtype=torch.int32).new([1, 2])
+        tensor([1, 2], dtype=torch.int32)
+        """
         return _overrides.converted(_create.legacy(self.dtype, args, device or self.device), type(self))
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-        """A copy of `data`, of this tensor's dtype and device unless others are given."""
+        """A copy of `data`, of this tensor's dtype and device unless others are given.
+
+        >>> torch.ones(1, dtype=torch.int32).new_tensor([1, 2])
+        tensor([1, 2], dtype=torch.int32)
+        """
         if requires_grad or pin_memory:
             _errors.unsupported(requires_grad, pin_memory)
         return _overrides.converted(_create.tensor(data, dtype=dtype or self.dtype, device=device or self.device), type(self))
 
     def apply_(self, callable):
-        """Replaces every element of a CPU tensor with callable(element). Slow: each element goes through Python."""
+        """Replaces every element of a CPU tensor with callable(element). Slow: each element goes through Python.
+
+        >>> torch.tensor([1, 2]).apply_(lambda x: x * x)
+        tensor([1, 4])
+        """
         return self.copy_(_create.tensor([callable(x) for x in self.flatten().tolist()], dtype=self.dtype).view(self.shape))
 
     def map_(self, other, callable):
-        """Replaces every element with callable(element, element of `other`), which broadcasts. Slow, like apply_."""
+        """Replaces every element with callable(element, element of `other`), which broadcasts. Slow, like apply_.
+
+        >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda a, b: a * b)
+        tensor([3, 8])
+        """
         pairs = zip(self.flatten().tolist(), other.expand(self.shape).flatten().tolist(), strict=True)
         return self.copy_(_create.tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).view(self.shape))
 
     def to_dense(self, dtype=None, *, masked_grad=None):
-        """The tensor itself, converted to `dtype`: it is dense."""
+        """The tensor itself, converted to `dtype`: it is dense.
+
+        >>> torch.ones(2).to_dense()
+        tensor([1., 1.])
+        """
         return self if dtype is None else self.to(dtype)
 
     def dense_dim(self):
@@ -225,7 +278,11 @@ class Tensor(_direct.TensorBase):
         return self
 
     def dim_order(self):
-        """The dimensions from the one with the largest stride to the one with the smallest."""
+        """The dimensions from the one with the largest stride to the one with the smallest.
+
+        >>> torch.ones(2, 3).t().dim_order()
+        (1, 0)
+        """
         strides = self.stride()
         return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
@@ -251,16 +308,32 @@ class Tensor(_direct.TensorBase):
         _f.set_(self, value)
 
     def storage(self):
-        """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it."""
+        """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.
+
+        >>> torch.tensor([[1, 2], [3, 4]]).t().storage()
+         1
+         2
+         3
+         4
+        [torch.LongStorage of size 4]
+        """
         self._kept = made = _typed_storage.typed(_f.untyped_storage(self), self.dtype)
         return made
 
     def storage_type(self):
-        """The legacy class of the storage, such as torch.FloatStorage."""
+        """The legacy class of the storage, such as torch.FloatStorage.
+
+        >>> torch.ones(2).storage_type()
+        <class 'libtensor.FloatStorage'>
+        """
         return _typed_storage.legacy(next(name for name, dtype in _typed_storage.LEGACY.items() if dtype is self.dtype))
 
     def type(self, dtype=None, non_blocking=False):
-        """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name)."""
+        """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name).
+
+        >>> torch.ones(2).type(), torch.ones(2).type(torch.int32)
+        ('torch.FloatTensor', tensor([1, 1], dtype=torch.int32))
+        """
         if dtype is None:
             return _create.type_name(self)
         if isinstance(dtype, str):
@@ -272,7 +345,11 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.LIST, "tensor_data_ptr")
     def tolist(self):
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers.
+
+        >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return _interop.tolist(self)
 
     def numpy(self, *, force=False):

@@ -1177,7 +1177,11 @@ def sub_(input, other, *, alpha=_ONE):
 
 @_makes("POS", "tensor_words_subtract", "tensor_words_subtract_scalar")
 def subtract(input, other, *, alpha=_ONE, out=None):
-    """Another name of `sub`."""
+    """Another name of `sub`.
+
+    >>> torch.subtract(torch.tensor([1, 2]), 10)
+    tensor([-9, -8])
+    """
     if input.__class__ is not _Tensor:
         input = _operand(input, "subtract", "input")
     if other.__class__ is not _Tensor:
@@ -1208,7 +1212,11 @@ def subtract(input, other, *, alpha=_ONE, out=None):
 
 @_changes("TOS", "tensor_words_subtract_", "tensor_words_subtract_scalar_")
 def subtract_(input, other, *, alpha=_ONE):
-    """Another name of `sub`."""
+    """Another name of `sub`.
+
+    >>> torch.subtract(torch.tensor([1, 2]), 10)
+    tensor([-9, -8])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "subtract_", "input")
     if other.__class__ is not _Tensor:
@@ -1304,7 +1312,11 @@ def mul_(input, other):
 
 @_makes("PO", "tensor_words_multiply", "tensor_words_multiply_scalar")
 def multiply(input, other, *, out=None):
-    """Another name of `mul`."""
+    """Another name of `mul`.
+
+    >>> torch.multiply(torch.tensor([1, 2]), 10)
+    tensor([10, 20])
+    """
     if input.__class__ is not _Tensor:
         input = _operand(input, "multiply", "input")
     if other.__class__ is not _Tensor:
@@ -1333,7 +1345,11 @@ def multiply(input, other, *, out=None):
 
 @_changes("TO", "tensor_words_multiply_", "tensor_words_multiply_scalar_")
 def multiply_(input, other):
-    """Another name of `mul`."""
+    """Another name of `mul`.
+
+    >>> torch.multiply(torch.tensor([1, 2]), 10)
+    tensor([10, 20])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multiply_", "input")
     if other.__class__ is not _Tensor:
@@ -1412,7 +1428,13 @@ def div_(input, other, *, rounding_mode=None):
 
 @_makes("POu", "tensor_words_divide", "tensor_words_divide_scalar")
 def divide(input, other, *, rounding_mode=None, out=None):
-    """Another name of `div`."""
+    """Another name of `div`.
+
+    >>> torch.divide(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> torch.divide(torch.tensor([7, -7]), 2, rounding_mode='floor')
+    tensor([ 3, -4])
+    """
     if input.__class__ is not _Tensor:
         input = _operand(input, "divide", "input")
     if other.__class__ is not _Tensor:
@@ -1442,7 +1464,13 @@ def divide(input, other, *, rounding_mode=None, out=None):
 
 @_changes("TOu", "tensor_words_divide_", "tensor_words_divide_scalar_")
 def divide_(input, other, *, rounding_mode=None):
-    """Another name of `div`."""
+    """Another name of `div`.
+
+    >>> torch.divide(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> torch.divide(torch.tensor([7, -7]), 2, rounding_mode='floor')
+    tensor([ 3, -4])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "divide_", "input")
     if other.__class__ is not _Tensor:
@@ -1829,7 +1857,11 @@ def neg_(input):
 
 @_makes("T", "tensor_words_negative")
 def negative(input, *, out=None):
-    """Another name of `neg`."""
+    """Another name of `neg`.
+
+    >>> torch.negative(torch.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "negative", "input")
     if out is not None:
@@ -1850,7 +1882,11 @@ def negative(input, *, out=None):
 
 @_changes("T", "tensor_words_negative_")
 def negative_(input):
-    """Another name of `neg`."""
+    """Another name of `neg`.
+
+    >>> torch.negative(torch.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "negative_", "input")
     status = c_negative_(input._h)
@@ -2003,7 +2039,13 @@ def abs_(input):
 
 @_makes("T", "tensor_words_absolute")
 def absolute(input, *, out=None):
-    """Another name of `abs`."""
+    """Another name of `abs`.
+
+    >>> torch.absolute(torch.tensor([1., -2.]))
+    tensor([1., 2.])
+    >>> torch.absolute(torch.tensor([3+4j]))
+    tensor([5.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "absolute", "input")
     if out is not None:
@@ -2024,7 +2066,13 @@ def absolute(input, *, out=None):
 
 @_changes("T", "tensor_words_absolute_")
 def absolute_(input):
-    """Another name of `abs`."""
+    """Another name of `abs`.
+
+    >>> torch.absolute(torch.tensor([1., -2.]))
+    tensor([1., 2.])
+    >>> torch.absolute(torch.tensor([3+4j]))
+    tensor([5.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "absolute_", "input")
     status = c_absolute_(input._h)
@@ -2435,7 +2483,11 @@ def ne_(input, other):
 
 @_makes("TO", "tensor_words_not_equal", "tensor_words_not_equal_scalar")
 def not_equal(input, other, *, out=None):
-    """Another name of `ne`."""
+    """Another name of `ne`.
+
+    >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "not_equal", "input")
     if other.__class__ is not _Tensor:
@@ -2464,7 +2516,11 @@ def not_equal(input, other, *, out=None):
 
 @_changes("TO", "tensor_words_not_equal_", "tensor_words_not_equal_scalar_")
 def not_equal_(input, other):
-    """Another name of `ne`."""
+    """Another name of `ne`.
+
+    >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "not_equal_", "input")
     if other.__class__ is not _Tensor:
@@ -2533,7 +2589,11 @@ def lt_(input, other):
 
 @_makes("TO", "tensor_words_less", "tensor_words_less_scalar")
 def less(input, other, *, out=None):
-    """Another name of `lt`."""
+    """Another name of `lt`.
+
+    >>> torch.less(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "less", "input")
     if other.__class__ is not _Tensor:
@@ -2562,7 +2622,11 @@ def less(input, other, *, out=None):
 
 @_changes("TO", "tensor_words_less_", "tensor_words_less_scalar_")
 def less_(input, other):
-    """Another name of `lt`."""
+    """Another name of `lt`.
+
+    >>> torch.less(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "less_", "input")
     if other.__class__ is not _Tensor:
@@ -2631,7 +2695,11 @@ def le_(input, other):
 
 @_makes("TO", "tensor_words_less_equal", "tensor_words_less_equal_scalar")
 def less_equal(input, other, *, out=None):
-    """Another name of `le`."""
+    """Another name of `le`.
+
+    >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "less_equal", "input")
     if other.__class__ is not _Tensor:
@@ -2660,7 +2728,11 @@ def less_equal(input, other, *, out=None):
 
 @_changes("TO", "tensor_words_less_equal_", "tensor_words_less_equal_scalar_")
 def less_equal_(input, other):
-    """Another name of `le`."""
+    """Another name of `le`.
+
+    >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "less_equal_", "input")
     if other.__class__ is not _Tensor:
@@ -2729,7 +2801,11 @@ def gt_(input, other):
 
 @_makes("TO", "tensor_words_greater", "tensor_words_greater_scalar")
 def greater(input, other, *, out=None):
-    """Another name of `gt`."""
+    """Another name of `gt`.
+
+    >>> torch.greater(torch.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "greater", "input")
     if other.__class__ is not _Tensor:
@@ -2758,7 +2834,11 @@ def greater(input, other, *, out=None):
 
 @_changes("TO", "tensor_words_greater_", "tensor_words_greater_scalar_")
 def greater_(input, other):
-    """Another name of `gt`."""
+    """Another name of `gt`.
+
+    >>> torch.greater(torch.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "greater_", "input")
     if other.__class__ is not _Tensor:
@@ -2827,7 +2907,11 @@ def ge_(input, other):
 
 @_makes("TO", "tensor_words_greater_equal", "tensor_words_greater_equal_scalar")
 def greater_equal(input, other, *, out=None):
-    """Another name of `ge`."""
+    """Another name of `ge`.
+
+    >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "greater_equal", "input")
     if other.__class__ is not _Tensor:
@@ -2856,7 +2940,11 @@ def greater_equal(input, other, *, out=None):
 
 @_changes("TO", "tensor_words_greater_equal_", "tensor_words_greater_equal_scalar_")
 def greater_equal_(input, other):
-    """Another name of `ge`."""
+    """Another name of `ge`.
+
+    >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "greater_equal_", "input")
     if other.__class__ is not _Tensor:
@@ -3276,7 +3364,11 @@ def conj_physical_(input):
 
 @_makes("T", "tensor_words_resolve_conj")
 def resolve_conj(input):
-    """Gives `input` itself: conjugates are always computed."""
+    """Gives `input` itself: conjugates are always computed.
+
+    >>> torch.resolve_conj(torch.tensor([1 + 2j]))
+    tensor([1.+2.j])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_conj", "input")
     cell = _take() if _cells else _Cell()
@@ -3290,7 +3382,11 @@ def resolve_conj(input):
 
 @_makes("T", "tensor_words_resolve_neg")
 def resolve_neg(input):
-    """Gives `input` itself: negatives are always computed."""
+    """Gives `input` itself: negatives are always computed.
+
+    >>> torch.resolve_neg(torch.tensor([-1]))
+    tensor([-1])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_neg", "input")
     cell = _take() if _cells else _Cell()
@@ -3348,7 +3444,11 @@ def clone(input, *, memory_format=None):
 
 @_makes("T-", "tensor_words_contiguous")
 def contiguous(input, *, memory_format=_contiguous_format):
-    """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise."""
+    """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
+
+    >>> torch.ones(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "contiguous", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
@@ -3387,7 +3487,12 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
 
 @_changes("TTB", "tensor_words_copy_")
 def copy_(input, src, non_blocking=False):
-    """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory."""
+    """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory.
+
+    >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "copy_", "input")
     if src.__class__ is not _Tensor:
@@ -3445,7 +3550,11 @@ def fill_(input, value):
 
 @_changes("T", "tensor_words_zero_")
 def zero_(input):
-    """Writes zeros to every element."""
+    """Writes zeros to every element.
+
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "zero_", "input")
     status = c_zero_(input._h)
@@ -3474,7 +3583,11 @@ def item(input):
 
 @_tells("T-", "tensor_words_is_contiguous")
 def is_contiguous(input, *, memory_format=_contiguous_format):
-    """Whether the elements lie in `memory_format` order without gaps."""
+    """Whether the elements lie in `memory_format` order without gaps.
+
+    >>> torch.ones(2, 3).t().is_contiguous()
+    False
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "is_contiguous", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "is_contiguous", "memory_format")
@@ -3489,7 +3602,14 @@ def is_contiguous(input, *, memory_format=_contiguous_format):
 
 @_tells("TT", "tensor_words_is_set_to")
 def is_set_to(input, tensor):
-    """Whether both tensors are the same view, of the same dtype, of the same storage."""
+    """Whether both tensors are the same view, of the same dtype, of the same storage.
+
+    >>> x = torch.ones(2)
+    >>> x.is_set_to(x.detach())
+    True
+    >>> x.is_set_to(x.clone())
+    False
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "is_set_to", "input")
     if tensor.__class__ is not _Tensor:
@@ -3507,6 +3627,10 @@ def is_set_to(input, tensor):
 def resize_(input, size, *more, memory_format=None):
     """Gives `input` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
     have arbitrary values. Storages that another library owns are not resized.
+
+    >>> torch.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
     """
     if more:
         size = (size, *more)
@@ -3553,7 +3677,13 @@ def narrow_copy(input, dim, start, length, *, out=None):
 
 @_changes("TT-", "tensor_words_resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
-    """`resize_` to the shape of `the_template`; with `preserve_format` also to its memory format."""
+    """`resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+
+    >>> torch.arange(6).resize_as_(torch.ones(3, 1))
+    tensor([[0],
+            [1],
+            [2]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resize_as_", "input")
     if the_template.__class__ is not _Tensor:
@@ -3567,7 +3697,11 @@ def resize_as_(input, the_template, *, memory_format=None):
 
 @_changes("T", "tensor_words_set_")
 def _set__default(input):
-    """Makes `input` an empty tensor."""
+    """Makes `input` an empty tensor.
+
+    >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
+    tensor([2., 3.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "set_", "input")
     status = c_set_(input._h)
@@ -3654,6 +3788,9 @@ def set_(input, *args, **kwargs):
 
     set_(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])
     Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+
+    >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
+    tensor([2., 3.])
     """
     n = len(args)
     if not kwargs:
@@ -3801,6 +3938,9 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
 def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
     The channels-last formats want 4 or 5 dimensions.
+
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
     """
     if more:
         size = (size, *more)
@@ -3899,7 +4039,11 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 
 @_makes("SSd--", "tensor_words_arange_start")
 def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Counts from `start` up to, not including, `end`."""
+    """Counts from `start` up to, not including, `end`.
+
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if start.__class__ is not _Scalar:
@@ -4001,6 +4145,9 @@ def arange(*args, **kwargs):
 
     arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
     """
     n = len(args)
     if not kwargs:
@@ -4549,7 +4696,11 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 @_makes("Td---", "tensor_words_empty_like")
 def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+
+    >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
+    torch.int8
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -4569,7 +4720,11 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_makes("Td---", "tensor_words_zeros_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+
+    >>> torch.zeros_like(torch.tensor([5, 7]))
+    tensor([0, 0])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -4589,7 +4744,11 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_makes("Td---", "tensor_words_ones_like")
 def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+
+    >>> torch.ones_like(torch.tensor([5, 7]))
+    tensor([1, 1])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -4609,7 +4768,11 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 
 @_makes("TSd---", "tensor_words_full_like")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+
+    >>> torch.full_like(torch.tensor([5.0, 7]), 3)
+    tensor([3., 3.])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -4631,7 +4794,11 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
 
 @_makes("TVd--", "tensor_words_new_empty")
 def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given."""
+    """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given.
+
+    >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
+    torch.int8
+    """
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
@@ -4653,7 +4820,11 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 @_makes("TLLd--", "tensor_words_new_empty_strided")
 def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given."""
+    """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given.
+
+    >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -4674,7 +4845,11 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 
 @_makes("TLSd--", "tensor_words_new_full")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given."""
+    """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given.
+
+    >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
+    tensor([3., 3.], dtype=torch.float64)
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -4696,7 +4871,11 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
 @_makes("TVd--", "tensor_words_new_zeros")
 def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given."""
+    """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given.
+
+    >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
+    tensor([0, 0], dtype=torch.int32)
+    """
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
@@ -4718,7 +4897,11 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 @_makes("TVd--", "tensor_words_new_ones")
 def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given."""
+    """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given.
+
+    >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
+    tensor([1, 1], dtype=torch.int32)
+    """
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
@@ -5807,7 +5990,11 @@ def asin_(input):
 
 @_makes("T", "tensor_words_arcsin")
 def arcsin(input, *, out=None):
-    """Another name of `asin`."""
+    """Another name of `asin`.
+
+    >>> torch.arcsin(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsin", "input")
     if out is not None:
@@ -5828,7 +6015,11 @@ def arcsin(input, *, out=None):
 
 @_changes("T", "tensor_words_arcsin_")
 def arcsin_(input):
-    """Another name of `asin`."""
+    """Another name of `asin`.
+
+    >>> torch.arcsin(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsin_", "input")
     status = c_arcsin_(input._h)
@@ -5879,7 +6070,11 @@ def acos_(input):
 
 @_makes("T", "tensor_words_arccos")
 def arccos(input, *, out=None):
-    """Another name of `acos`."""
+    """Another name of `acos`.
+
+    >>> torch.arccos(torch.tensor([1., 0.]))
+    tensor([0.0000, 1.5708])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccos", "input")
     if out is not None:
@@ -5900,7 +6095,11 @@ def arccos(input, *, out=None):
 
 @_changes("T", "tensor_words_arccos_")
 def arccos_(input):
-    """Another name of `acos`."""
+    """Another name of `acos`.
+
+    >>> torch.arccos(torch.tensor([1., 0.]))
+    tensor([0.0000, 1.5708])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccos_", "input")
     status = c_arccos_(input._h)
@@ -5951,7 +6150,11 @@ def atan_(input):
 
 @_makes("T", "tensor_words_arctan")
 def arctan(input, *, out=None):
-    """Another name of `atan`."""
+    """Another name of `atan`.
+
+    >>> torch.arctan(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctan", "input")
     if out is not None:
@@ -5972,7 +6175,11 @@ def arctan(input, *, out=None):
 
 @_changes("T", "tensor_words_arctan_")
 def arctan_(input):
-    """Another name of `atan`."""
+    """Another name of `atan`.
+
+    >>> torch.arctan(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctan_", "input")
     status = c_arctan_(input._h)
@@ -6143,7 +6350,11 @@ def asinh_(input):
 
 @_makes("T", "tensor_words_arcsinh")
 def arcsinh(input, *, out=None):
-    """Another name of `asinh`."""
+    """Another name of `asinh`.
+
+    >>> torch.arcsinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsinh", "input")
     if out is not None:
@@ -6164,7 +6375,11 @@ def arcsinh(input, *, out=None):
 
 @_changes("T", "tensor_words_arcsinh_")
 def arcsinh_(input):
-    """Another name of `asinh`."""
+    """Another name of `asinh`.
+
+    >>> torch.arcsinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsinh_", "input")
     status = c_arcsinh_(input._h)
@@ -6215,7 +6430,11 @@ def acosh_(input):
 
 @_makes("T", "tensor_words_arccosh")
 def arccosh(input, *, out=None):
-    """Another name of `acosh`."""
+    """Another name of `acosh`.
+
+    >>> torch.arccosh(torch.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccosh", "input")
     if out is not None:
@@ -6236,7 +6455,11 @@ def arccosh(input, *, out=None):
 
 @_changes("T", "tensor_words_arccosh_")
 def arccosh_(input):
-    """Another name of `acosh`."""
+    """Another name of `acosh`.
+
+    >>> torch.arccosh(torch.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccosh_", "input")
     status = c_arccosh_(input._h)
@@ -6287,7 +6510,11 @@ def atanh_(input):
 
 @_makes("T", "tensor_words_arctanh")
 def arctanh(input, *, out=None):
-    """Another name of `atanh`."""
+    """Another name of `atanh`.
+
+    >>> torch.arctanh(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctanh", "input")
     if out is not None:
@@ -6308,7 +6535,11 @@ def arctanh(input, *, out=None):
 
 @_changes("T", "tensor_words_arctanh_")
 def arctanh_(input):
-    """Another name of `atanh`."""
+    """Another name of `atanh`.
+
+    >>> torch.arctanh(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctanh_", "input")
     status = c_arctanh_(input._h)
@@ -6403,7 +6634,11 @@ def atan2_(input, other):
 
 @_makes("TT", "tensor_words_arctan2")
 def arctan2(input, other, *, out=None):
-    """Another name of `atan2`."""
+    """Another name of `atan2`.
+
+    >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
+    tensor([ 0.7854, -0.7854])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctan2", "input")
     if other.__class__ is not _Tensor:
@@ -6426,7 +6661,11 @@ def arctan2(input, other, *, out=None):
 
 @_changes("TT", "tensor_words_arctan2_")
 def arctan2_(input, other):
-    """Another name of `atan2`."""
+    """Another name of `atan2`.
+
+    >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
+    tensor([ 0.7854, -0.7854])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctan2_", "input")
     if other.__class__ is not _Tensor:
@@ -6630,7 +6869,11 @@ def masked_select(input, mask, *, out=None):
 
 @_makes("TTO", "tensor_words_masked_fill", "tensor_words_masked_fill_scalar")
 def masked_fill(input, mask, value):
-    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast."""
+    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+
+    >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
+    tensor([0, 2, 0])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "masked_fill", "input")
     if mask.__class__ is not _Tensor:
@@ -6651,7 +6894,11 @@ def masked_fill(input, mask, value):
 
 @_changes("TTO", "tensor_words_masked_fill_", "tensor_words_masked_fill_scalar_")
 def masked_fill_(input, mask, value):
-    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast."""
+    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+
+    >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
+    tensor([0, 2, 0])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "masked_fill_", "input")
     if mask.__class__ is not _Tensor:
@@ -6669,7 +6916,11 @@ def masked_fill_(input, mask, value):
 
 @_makes("TTT", "tensor_words_masked_scatter")
 def masked_scatter(input, mask, source):
-    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many."""
+    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+
+    >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
+    tensor([8, 2, 9])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "masked_scatter", "input")
     if mask.__class__ is not _Tensor:
@@ -6687,7 +6938,11 @@ def masked_scatter(input, mask, source):
 
 @_changes("TTT", "tensor_words_masked_scatter_")
 def masked_scatter_(input, mask, source):
-    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many."""
+    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+
+    >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
+    tensor([8, 2, 9])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "masked_scatter_", "input")
     if mask.__class__ is not _Tensor:
@@ -6762,7 +7017,12 @@ def take(input, index, *, out=None):
 
 @_makes("TTi", "tensor_words_take_along_dim")
 def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
-    """`gather` with broadcasting; without `dim` from the flattened tensor."""
+    """`gather` with broadcasting; without `dim` from the flattened tensor.
+
+    >>> torch.take_along_dim(torch.tensor([[3, 1], [2, 4]]), torch.tensor([[1], [0]]), dim=1)
+    tensor([[1],
+            [2]])
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -6815,7 +7075,11 @@ def nonzero(input, *, out=None):
 
 @_lists("T", "tensor_words_nonzero_numpy")
 def nonzero_numpy(input):
-    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
+    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+
+    >>> torch.nonzero_numpy(torch.tensor([[0, 1], [2, 0]]))
+    (tensor([0, 1]), tensor([1, 0]))
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nonzero_numpy", "input")
     cell0 = _take() if _cells else _Cell()
@@ -6831,7 +7095,12 @@ def nonzero_numpy(input):
 
 @_makes("T", "tensor_words_argwhere")
 def argwhere(input):
-    """`nonzero` under NumPy's name."""
+    """`nonzero` under NumPy's name.
+
+    >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argwhere", "input")
     cell = _take() if _cells else _Cell()
@@ -6845,7 +7114,12 @@ def argwhere(input):
 
 @_makes("TTTB", "tensor_words_put")
 def put(input, index, source, accumulate=False):
-    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
+    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+
+    >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
+    tensor([[8, 2],
+            [3, 9]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "put", "input")
     if index.__class__ is not _Tensor:
@@ -6865,7 +7139,12 @@ def put(input, index, source, accumulate=False):
 
 @_changes("TTTB", "tensor_words_put_")
 def put_(input, index, source, accumulate=False):
-    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
+    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+
+    >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
+    tensor([[8, 2],
+            [3, 9]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "put_", "input")
     if index.__class__ is not _Tensor:
@@ -7148,7 +7427,11 @@ def scatter_(input, *args, **kwargs):
 
 @_makes("TITT", "tensor_words_scatter_add")
 def scatter_add(input, dim, index, src, *, out=None):
-    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
+    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
+    tensor([3., 0., 3.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_add", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7175,7 +7458,11 @@ def scatter_add(input, dim, index, src, *, out=None):
 
 @_changes("TITT", "tensor_words_scatter_add_")
 def scatter_add_(input, dim, index, src):
-    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
+    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
+    tensor([3., 0., 3.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_add_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7194,6 +7481,9 @@ def scatter_add_(input, dim, index, src):
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
+
+    >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
+    tensor([2., 0., 3.])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce", "input")
@@ -7226,6 +7516,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
 def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
+
+    >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
+    tensor([2., 0., 3.])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce_", "input")
@@ -7302,7 +7595,11 @@ def index_add_(input, dim, index, source, *, alpha=_ONE):
 
 @_makes("TITT", "tensor_words_index_copy")
 def index_copy(input, dim, index, source, *, out=None):
-    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
+    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
+    tensor([2., 0., 1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_copy", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7329,7 +7626,11 @@ def index_copy(input, dim, index, source, *, out=None):
 
 @_changes("TITT", "tensor_words_index_copy_")
 def index_copy_(input, dim, index, source):
-    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
+    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
+    tensor([2., 0., 1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_copy_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7346,7 +7647,11 @@ def index_copy_(input, dim, index, source):
 
 @_makes("TITO", "tensor_words_index_fill", "tensor_words_index_fill_scalar")
 def index_fill(input, dim, index, value):
-    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
+    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
+    tensor([7., 0., 7.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_fill", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7369,7 +7674,11 @@ def index_fill(input, dim, index, value):
 
 @_changes("TITO", "tensor_words_index_fill_", "tensor_words_index_fill_scalar_")
 def index_fill_(input, dim, index, value):
-    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
+    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
+    tensor([7., 0., 7.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_fill_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7389,7 +7698,11 @@ def index_fill_(input, dim, index, value):
 
 @_makes("TITTUB", "tensor_words_index_reduce")
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
-    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
+    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+
+    >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
+    tensor([6., 1., 1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7419,7 +7732,11 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
 
 @_changes("TITTUB", "tensor_words_index_reduce_")
 def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
-    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
+    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+
+    >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
+    tensor([6., 1., 1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7439,7 +7756,11 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
 
 @_lists("T", "tensor_words_where_condition")
 def _where_condition(condition):
-    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
+    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
+    tensor([1, 0])
+    """
     if condition.__class__ is not _Tensor:
         condition = _tensor(condition, "where", "condition")
     cell0 = _take() if _cells else _Cell()
@@ -7495,6 +7816,9 @@ def where(*args, **kwargs):
 
     where(Tensor condition, Tensor|Number input, Tensor|Number other)
     Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
+    tensor([1, 0])
     """
     n = len(args)
     if not kwargs:
@@ -7540,7 +7864,11 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
 
 @_makes("AI", "tensor_words_concat")
 def concat(tensors, dim=0, *, out=None, axis=_absent):
-    """`cat` under another name."""
+    """`cat` under another name.
+
+    >>> torch.concat([torch.tensor([1]), torch.tensor([2, 3])])
+    tensor([1, 2, 3])
+    """
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
@@ -7564,7 +7892,11 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
 
 @_makes("AI", "tensor_words_concatenate")
 def concatenate(tensors, dim=0, *, out=None, axis=_absent):
-    """`cat` under another name."""
+    """`cat` under another name.
+
+    >>> torch.concatenate([torch.tensor([1]), torch.tensor([2, 3])])
+    tensor([1, 2, 3])
+    """
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
@@ -7617,7 +7949,12 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
 
 @_makes("A", "tensor_words_hstack")
 def hstack(tensors, *, out=None):
-    """Joins tensors side by side: along dimension 1, or 0 for vectors."""
+    """Joins tensors side by side: along dimension 1, or 0 for vectors.
+
+    >>> torch.hstack([torch.tensor([[1], [2]]), torch.tensor([[3], [4]])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     tensors_list, tensors_len = _tensors(tensors, "hstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7637,7 +7974,12 @@ def hstack(tensors, *, out=None):
 
 @_makes("A", "tensor_words_vstack")
 def vstack(tensors, *, out=None):
-    """Joins tensors below each other; vectors are rows."""
+    """Joins tensors below each other; vectors are rows.
+
+    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     tensors_list, tensors_len = _tensors(tensors, "vstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7657,7 +7999,12 @@ def vstack(tensors, *, out=None):
 
 @_makes("A", "tensor_words_row_stack")
 def row_stack(tensors, *, out=None):
-    """`vstack` under another name."""
+    """`vstack` under another name.
+
+    >>> torch.row_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     tensors_list, tensors_len = _tensors(tensors, "row_stack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7677,7 +8024,12 @@ def row_stack(tensors, *, out=None):
 
 @_makes("A", "tensor_words_dstack")
 def dstack(tensors, *, out=None):
-    """Joins tensors along the third dimension."""
+    """Joins tensors along the third dimension.
+
+    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     tensors_list, tensors_len = _tensors(tensors, "dstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7697,7 +8049,12 @@ def dstack(tensors, *, out=None):
 
 @_makes("A", "tensor_words_column_stack")
 def column_stack(tensors, *, out=None):
-    """Joins tensors side by side; vectors are columns."""
+    """Joins tensors side by side; vectors are columns.
+
+    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     tensors_list, tensors_len = _tensors(tensors, "column_stack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7717,7 +8074,11 @@ def column_stack(tensors, *, out=None):
 
 @_makes("T", "tensor_words_atleast_1d")
 def _atleast_1d_default(input):
-    """A view of at least 1 dimension."""
+    """A view of at least 1 dimension.
+
+    >>> torch.atleast_1d(torch.tensor(5))
+    tensor([5])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_1d", "input")
     cell = _take() if _cells else _Cell()
@@ -7752,6 +8113,9 @@ def atleast_1d(*args, **kwargs):
 
     atleast_1d(sequence of Tensor tensors)
     Views of at least 1 dimension.
+
+    >>> torch.atleast_1d(torch.tensor(5))
+    tensor([5])
     """
     n = len(args)
     if not kwargs:
@@ -7769,7 +8133,11 @@ def atleast_1d(*args, **kwargs):
 
 @_makes("T", "tensor_words_atleast_2d")
 def _atleast_2d_default(input):
-    """A view of at least 2 dimensions."""
+    """A view of at least 2 dimensions.
+
+    >>> torch.atleast_2d(torch.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_2d", "input")
     cell = _take() if _cells else _Cell()
@@ -7804,6 +8172,9 @@ def atleast_2d(*args, **kwargs):
 
     atleast_2d(sequence of Tensor tensors)
     Views of at least 2 dimensions.
+
+    >>> torch.atleast_2d(torch.tensor([1, 2]))
+    tensor([[1, 2]])
     """
     n = len(args)
     if not kwargs:
@@ -7821,7 +8192,11 @@ def atleast_2d(*args, **kwargs):
 
 @_makes("T", "tensor_words_atleast_3d")
 def _atleast_3d_default(input):
-    """A view of at least 3 dimensions."""
+    """A view of at least 3 dimensions.
+
+    >>> torch.atleast_3d(torch.tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_3d", "input")
     cell = _take() if _cells else _Cell()
@@ -7856,6 +8231,9 @@ def atleast_3d(*args, **kwargs):
 
     atleast_3d(sequence of Tensor tensors)
     Views of at least 3 dimensions.
+
+    >>> torch.atleast_3d(torch.tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
     """
     n = len(args)
     if not kwargs:
@@ -7873,7 +8251,13 @@ def atleast_3d(*args, **kwargs):
 
 @_open
 def broadcast_tensors(*tensors):
-    """Expands all tensors to their common shape, without copying."""
+    """Expands all tensors to their common shape, without copying.
+
+    >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3], [4]]))
+    (tensor([[1, 2],
+            [1, 2]]), tensor([[3, 3],
+            [4, 4]]))
+    """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
@@ -7892,6 +8276,11 @@ def broadcast_tensors(*tensors):
 def meshgrid(*tensors, indexing=None):
     """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
     dimensions.
+
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
     """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
@@ -7956,7 +8345,13 @@ def combinations(input, r=2, with_replacement=False):
 
 @_open
 def block_diag(*tensors):
-    """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
+    """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
+    tensor([[1, 2, 0],
+            [0, 0, 3],
+            [0, 0, 4]])
+    """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
@@ -7993,7 +8388,12 @@ def repeat(input, repeats, *more):
 
 @_makes("TV", "tensor_words_tile")
 def tile(input, dims, *more):
-    """`repeat` in which missing leading repeats are 1."""
+    """`repeat` in which missing leading repeats are 1.
+
+    >>> torch.tile(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     if more:
         dims = (dims, *more)
     if input.__class__ is not _Tensor:
@@ -8149,7 +8549,12 @@ def flip(input, dims, *more):
 
 @_makes("T", "tensor_words_fliplr")
 def fliplr(input):
-    """Reverses the order of columns, dimension 1."""
+    """Reverses the order of columns, dimension 1.
+
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fliplr", "input")
     cell = _take() if _cells else _Cell()
@@ -8163,7 +8568,12 @@ def fliplr(input):
 
 @_makes("T", "tensor_words_flipud")
 def flipud(input):
-    """Reverses the order of rows, dimension 0."""
+    """Reverses the order of rows, dimension 0.
+
+    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flipud", "input")
     cell = _take() if _cells else _Cell()
@@ -8177,7 +8587,12 @@ def flipud(input):
 
 @_makes("TIL", "tensor_words_rot90")
 def rot90(input, k=1, dims=(0,1)):
-    """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
+    """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rot90", "input")
     if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
@@ -8288,7 +8703,12 @@ def triu_(input, diagonal=0):
 
 @_makes("TI", "tensor_words_diag")
 def diag(input, diagonal=0, *, out=None):
-    """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+
+    >>> torch.diag(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -8311,7 +8731,13 @@ def diag(input, diagonal=0, *, out=None):
 
 @_makes("TIII", "tensor_words_diag_embed")
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
+    """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+
+    >>> torch.diag_embed(torch.tensor([1, 2]), offset=1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag_embed", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -8331,7 +8757,12 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 @_makes("TI", "tensor_words_diagflat")
 def diagflat(input, offset=0):
-    """A matrix with the elements of `input` on its diagonal."""
+    """A matrix with the elements of `input` on its diagonal.
+
+    >>> torch.diagflat(torch.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagflat", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -8347,7 +8778,12 @@ def diagflat(input, offset=0):
 
 @_makes("TTIII", "tensor_words_diagonal_scatter")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """A copy of `input` in which `src` replaces a diagonal."""
+    """A copy of `input` in which `src` replaces a diagonal.
+
+    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagonal_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -8369,7 +8805,12 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 @_makes("TTII", "tensor_words_select_scatter")
 def select_scatter(input, src, dim, index):
-    """A copy of `input` in which `src` replaces one position of a dimension."""
+    """A copy of `input` in which `src` replaces one position of a dimension.
+
+    >>> torch.select_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]), 0, 1)
+    tensor([[0., 0.],
+            [1., 2.]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "select_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -8389,7 +8830,11 @@ def select_scatter(input, src, dim, index):
 
 @_makes("TTIiiI", "tensor_words_slice_scatter")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_absent):
-    """A copy of `input` in which `src` replaces positions start:end:step of a dimension."""
+    """A copy of `input` in which `src` replaces positions start:end:step of a dimension.
+
+    >>> torch.slice_scatter(torch.zeros(4), torch.tensor([1.0, 2]), start=1, end=3)
+    tensor([0., 1., 2., 0.])
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -8415,7 +8860,11 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
 
 @_makes("TTLLi", "tensor_words_as_strided_scatter")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
-    """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`."""
+    """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+
+    >>> torch.as_strided_scatter(torch.zeros(4), torch.tensor([1.0, 2]), (2,), (3,))
+    tensor([1., 0., 0., 2.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "as_strided_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -8435,7 +8884,11 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 
 @_lists("TL", "tensor_words_unravel_index")
 def unravel_index(indices, shape):
-    """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`."""
+    """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
     if indices.__class__ is not _Tensor:
         indices = _tensor(indices, "unravel_index", "indices")
     shape, shape_len = _ints(shape, "unravel_index", "shape")
@@ -8452,7 +8905,11 @@ def unravel_index(indices, shape):
 
 @_makes("TV", "tensor_words_sum_to_size")
 def sum_to_size(input, size, *more):
-    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own."""
+    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own.
+
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     if more:
         size = (size, *more)
     if input.__class__ is not _Tensor:
@@ -8471,6 +8928,10 @@ def sum_to_size(input, size, *more):
 def constant_pad_nd(input, pad, value=_ZERO):
     """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
     elements away.
+
+    >>> torch.constant_pad_nd(torch.tensor([[1, 2]]), (1, 0, 0, 1), 9)
+    tensor([[9, 1, 2],
+            [9, 9, 9]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "constant_pad_nd", "input")
@@ -9022,7 +9483,11 @@ def mm(input, mat2, *, out=None):
 
 @_makes("TT", "tensor_words_spmm")
 def spmm(input, mat2, *, out=None):
-    """Another name of `mm`, under which PyTorch also multiplies sparse matrices."""
+    """Another name of `mm`, under which PyTorch also multiplies sparse matrices.
+
+    >>> torch.spmm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
+    tensor([[11]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "spmm", "input")
     if mat2.__class__ is not _Tensor:
@@ -9238,6 +9703,10 @@ def ger(input, vec2, *, out=None):
 def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
+    tensor([[3., 5.],
+            [7., 9.]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmm", "input")
@@ -9269,6 +9738,10 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
 def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
+    tensor([[3., 5.],
+            [7., 9.]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmm_", "input")
@@ -9290,6 +9763,9 @@ def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
 def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
+    tensor([[[4., 4.]]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "baddbmm", "input")
@@ -9321,6 +9797,9 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
 def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
+    tensor([[[4., 4.]]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "baddbmm_", "input")
@@ -9342,6 +9821,9 @@ def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
 def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
+    tensor([[12., 12.]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addbmm", "input")
@@ -9373,6 +9855,9 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
 def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
+    tensor([[12., 12.]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addbmm_", "input")
@@ -9394,6 +9879,9 @@ def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
 def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
+    tensor([4., 5.])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmv", "input")
@@ -9425,6 +9913,9 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
 def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
+    tensor([4., 5.])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmv_", "input")
@@ -9446,6 +9937,10 @@ def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
 def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
+    tensor([[3., 4.],
+            [6., 8.]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addr", "input")
@@ -9477,6 +9972,10 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
 def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
+
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
+    tensor([[3., 4.],
+            [6., 8.]])
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addr_", "input")
@@ -9733,7 +10232,11 @@ def promote_types(type1, type2):
 
 @_tells("DD", "tensor_words_can_cast")
 def can_cast(from_, to):
-    """True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`."""
+    """True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
+
+    >>> torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.float32, torch.int32)
+    (True, False)
+    """
     from_ = -1 if from_ is None else _dtype_code(from_, "can_cast", "from_")
     to = -1 if to is None else _dtype_code(to, "can_cast", "to")
     cell0 = _take() if _cells else _Cell()
@@ -9756,7 +10259,11 @@ def set_default_dtype(d):
 
 @_open
 def get_default_dtype():
-    """The dtype of float numbers and of factories that are given none: float32 at first."""
+    """The dtype of float numbers and of factories that are given none: float32 at first.
+
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     cell0 = _take() if _cells else _Cell()
     status = c_get_default_dtype(cell0.address)
     if status:
@@ -9802,7 +10309,10 @@ def parse_device(text):
 
 @_open
 def set_num_threads(n):
-    """Sets how many threads one operator may use; at least 1. Results do not depend on it."""
+    """Sets how many threads one operator may use; at least 1. Results do not depend on it.
+
+    >>> torch.set_num_threads(torch.get_num_threads())
+    """
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "set_num_threads", "n")
     status = c_set_num_threads(n)
@@ -9812,7 +10322,11 @@ def set_num_threads(n):
 
 @_open
 def get_num_threads():
-    """How many threads one operator may use: the number of processors at first."""
+    """How many threads one operator may use: the number of processors at first.
+
+    >>> torch.get_num_threads() > 0
+    True
+    """
     cell0 = _take() if _cells else _Cell()
     status = c_get_num_threads(cell0.address)
     if status:
@@ -9826,6 +10340,9 @@ def get_num_threads():
 def cpu_tier():
     """The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
     one.
+
+    >>> torch.cpu_tier() in ("baseline", "avx2", "avx512")
+    True
     """
     cell0 = _take() if _cells else _Cell()
     status = c_cpu_tier(cell0.address)
@@ -9912,7 +10429,12 @@ def is_same_size(input, other):
 
 @_makes("V-d--", "tensor_words_rand")
 def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of random numbers from the uniform distribution on [0, 1)."""
+    """Makes a tensor of random numbers from the uniform distribution on [0, 1).
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(3)
+    tensor([0.4963, 0.7682, 0.0885])
+    """
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
@@ -9943,6 +10465,10 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
     have variance 1/2 each.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randn(3)
+    tensor([ 1.5410, -0.2934, -2.1788])
     """
     if more:
         size = (size, *more)
@@ -9972,7 +10498,12 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 
 @_makes("IIL-d--", "tensor_words_randint")
 def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
+    """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randint(0, 10, (3,))
+    tensor([4, 9, 3])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
@@ -10037,6 +10568,10 @@ def randint(*args, **kwargs):
 
     randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randint(0, 10, (3,))
+    tensor([4, 9, 3])
     """
     n = len(args)
     if not kwargs:
@@ -10054,7 +10589,12 @@ def randint(*args, **kwargs):
 
 @_makes("I-d--", "tensor_words_randperm")
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given."""
+    """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randperm(4)
+    tensor([0, 1, 3, 2])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
@@ -10082,7 +10622,12 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
 
 @_makes("T-d---", "tensor_words_rand_like")
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """rand with the shape, dtype and device of `input`."""
+    """rand with the shape, dtype and device of `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand_like(torch.ones(3))
+    tensor([0.4963, 0.7682, 0.0885])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -10104,7 +10649,12 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 
 @_makes("T-d---", "tensor_words_randn_like")
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """randn with the shape, dtype and device of `input`."""
+    """randn with the shape, dtype and device of `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randn_like(torch.ones(3))
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -10126,7 +10676,12 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 
 @_makes("TII-d---", "tensor_words_randint_like")
 def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """randint with the shape, dtype and device of `input`."""
+    """randint with the shape, dtype and device of `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randint_like(torch.ones(3), 0, 10)
+    tensor([4., 9., 3.])
+    """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
@@ -10181,6 +10736,10 @@ def randint_like(input, *args, **kwargs):
 
     randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     Random integers from [0, high) with the shape, dtype and device of `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randint_like(torch.ones(3), 0, 10)
+    tensor([4., 9., 3.])
     """
     n = len(args)
     if not kwargs:
@@ -10197,8 +10756,13 @@ def randint_like(input, *args, **kwargs):
 
 
 @_makes("PO-", "tensor_words_normal_tensors", "tensor_words_normal_tensors_scalar")
-def _normal_tensors(mean, std, *, generator=None, out=None):
-    """Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast."""
+def _normal_tensors(mean, std=1, *, generator=None, out=None):
+    """Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.normal(torch.tensor([0.0, 10]), 1)
+    tensor([1.5410, 9.7066])
+    """
     if mean.__class__ is not _Tensor:
         mean = _operand(mean, "normal", "mean")
     if std.__class__ is not _Tensor:
@@ -10260,29 +10824,37 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
 
 @_first(_normal_tensors, _normal_size)
 def normal(*args, **kwargs):
-    """normal(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)
+    """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
     Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 
     normal(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Makes a tensor of shape `size` of normally distributed random numbers.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.normal(torch.tensor([0.0, 10]), 1)
+    tensor([1.5410, 9.7066])
     """
     n = len(args)
     if not kwargs:
-        if n == 2 and _is_operand(args[0]) and _is_operand(args[1]):
+        if 1 <= n <= 2 and _is_operand(args[0]) and (n <= 1 or _is_operand(args[1])):
             return _normal_tensors(*args)
         if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
             return _normal_size(*args)
-        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", _absent)):
+        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
         return _normal_tensors(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
         return _normal_size(*args, **kwargs)
-    raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+    raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 @_makes("T-", "tensor_words_bernoulli")
 def _bernoulli_default(input, *, generator=None, out=None):
-    """Draws 0 or 1 for every element of `input`, which is the probability of 1."""
+    """Draws 0 or 1 for every element of `input`, which is the probability of 1.
+
+    >>> torch.bernoulli(torch.tensor([0.0, 1]))
+    tensor([0., 1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bernoulli", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -10328,6 +10900,9 @@ def bernoulli(input, *args, **kwargs):
 
     bernoulli(Tensor input, float p, *, Generator generator=None)
     Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`.
+
+    >>> torch.bernoulli(torch.tensor([0.0, 1]))
+    tensor([0., 1.])
     """
     n = len(args)
     if not kwargs:
@@ -10345,7 +10920,11 @@ def bernoulli(input, *args, **kwargs):
 
 @_makes("TIB-", "tensor_words_multinomial")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
-    """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions."""
+    """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions.
+
+    >>> torch.multinomial(torch.tensor([0.0, 1, 0]), 2, replacement=True)
+    tensor([1, 1])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multinomial", "input")
     if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
@@ -10372,7 +10951,11 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
 
 @_makes("T-", "tensor_words_poisson")
 def poisson(input, *, generator=None):
-    """Draws from the Poisson distributions whose rates are the elements of `input`."""
+    """Draws from the Poisson distributions whose rates are the elements of `input`.
+
+    >>> torch.poisson(torch.zeros(2))
+    tensor([0., 0.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "poisson", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -10388,7 +10971,12 @@ def poisson(input, *, generator=None):
 
 @_changes("TFF-", "tensor_words_uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
-    """Fills `input` from the uniform distribution on [from_, to)."""
+    """Fills `input` from the uniform distribution on [from_, to).
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).uniform_(1, 2)
+    tensor([1.4963, 1.7682, 1.0885])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "uniform_", "input")
     if from_.__class__ is not _Float:
@@ -10405,7 +10993,12 @@ def uniform_(input, from_=0, to=1, *, generator=None):
 
 @_changes("TFF-", "tensor_words_normal_")
 def normal_(input, mean=0, std=1, *, generator=None):
-    """Fills `input` from the normal distribution."""
+    """Fills `input` from the normal distribution.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).normal_(10, 1)
+    tensor([11.5410,  9.7066,  7.8212])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "normal_", "input")
     if mean.__class__ is not _Float:
@@ -10422,7 +11015,12 @@ def normal_(input, mean=0, std=1, *, generator=None):
 
 @_changes("T-", "tensor_words_random_")
 def _random__default(input, *, generator=None):
-    """Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly."""
+    """Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).random_(0, 10)
+    tensor([4., 9., 3.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "random_", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -10475,6 +11073,10 @@ def random_(input, *args, **kwargs):
 
     random_(Tensor input, int from_, int to=None, *, Generator generator=None)
     Fills `input` with random integers from [from_, to).
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).random_(0, 10)
+    tensor([4., 9., 3.])
     """
     n = len(args)
     if not kwargs:
@@ -10496,7 +11098,12 @@ def random_(input, *args, **kwargs):
 
 @_changes("TF-", "tensor_words_bernoulli_")
 def _bernoulli__default(input, p=0.5, *, generator=None):
-    """Fills `input` with 1 with probability `p`, otherwise 0."""
+    """Fills `input` with 1 with probability `p`, otherwise 0.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).bernoulli_(0.5)
+    tensor([0., 0., 1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bernoulli_", "input")
     if p.__class__ is not _Float:
@@ -10531,6 +11138,10 @@ def bernoulli_(input, *args, **kwargs):
 
     bernoulli_(Tensor input, Tensor p, *, Generator generator=None)
     Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).bernoulli_(0.5)
+    tensor([0., 0., 1.])
     """
     n = len(args)
     if not kwargs:
@@ -10548,7 +11159,12 @@ def bernoulli_(input, *args, **kwargs):
 
 @_changes("TF-", "tensor_words_exponential_")
 def exponential_(input, lambd=1, *, generator=None):
-    """Fills `input` from the exponential distribution of rate `lambd`."""
+    """Fills `input` from the exponential distribution of rate `lambd`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).exponential_()
+    tensor([3.5083, 1.2304, 0.6150])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "exponential_", "input")
     if lambd.__class__ is not _Float:
@@ -10563,7 +11179,12 @@ def exponential_(input, lambd=1, *, generator=None):
 
 @_changes("TFF-", "tensor_words_cauchy_")
 def cauchy_(input, median=0, sigma=1, *, generator=None):
-    """Fills `input` from the Cauchy distribution."""
+    """Fills `input` from the Cauchy distribution.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).cauchy_()
+    tensor([10.5977,  0.7648, -0.1283])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cauchy_", "input")
     if median.__class__ is not _Float:
@@ -10580,7 +11201,12 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
 
 @_changes("TFF-", "tensor_words_log_normal_")
 def log_normal_(input, mean=1, std=2, *, generator=None):
-    """Fills `input` with numbers whose logarithms are normally distributed with the given mean and standard deviation."""
+    """Fills `input` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).log_normal_()
+    tensor([5.9263e+01, 1.5116e+00, 3.4819e-02])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_normal_", "input")
     if mean.__class__ is not _Float:
@@ -10597,7 +11223,12 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
 
 @_changes("TF-", "tensor_words_geometric_")
 def geometric_(input, p, *, generator=None):
-    """Fills `input` from the geometric distribution with success probability `p`."""
+    """Fills `input` from the geometric distribution with success probability `p`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.empty(3).geometric_(0.5)
+    tensor([1., 1., 2.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "geometric_", "input")
     if p.__class__ is not _Float:
@@ -10970,7 +11601,11 @@ def count_nonzero(input, dim=None, *, axis=_absent):
 
 @_makes("TB", "tensor_words_std")
 def _std_default(input, unbiased=True):
-    """Standard deviation of all elements; `unbiased` divides by one less than their number."""
+    """Standard deviation of all elements; `unbiased` divides by one less than their number.
+
+    >>> torch.std(torch.tensor([1.0, 3]))
+    tensor(1.4142)
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     if unbiased.__class__ is not _Bool:
@@ -11059,6 +11694,9 @@ def std(input, *args, **kwargs):
     Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+
+    >>> torch.std(torch.tensor([1.0, 3]))
+    tensor(1.4142)
     """
     if kwargs:
         _rename(kwargs)
@@ -11082,7 +11720,11 @@ def std(input, *args, **kwargs):
 
 @_makes("TB", "tensor_words_var")
 def _var_default(input, unbiased=True):
-    """Variance of all elements; `unbiased` divides by one less than their number."""
+    """Variance of all elements; `unbiased` divides by one less than their number.
+
+    >>> torch.var(torch.tensor([1.0, 3]))
+    tensor(2.)
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     if unbiased.__class__ is not _Bool:
@@ -11171,6 +11813,9 @@ def var(input, *args, **kwargs):
     Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+
+    >>> torch.var(torch.tensor([1.0, 3]))
+    tensor(2.)
     """
     if kwargs:
         _rename(kwargs)
@@ -11197,7 +11842,13 @@ _std_mean_default_result = _result_type("std_mean", ("std", "mean"))
 
 @_several(_std_mean_default_result, "TB", "tensor_words_std_mean")
 def _std_mean_default(input, unbiased=True):
-    """Standard deviation and mean of all elements; `unbiased` divides by one less than their number."""
+    """Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
+
+    >>> torch.std_mean(torch.tensor([1.0, 3]))
+    torch.return_types.std_mean(
+    std=tensor(1.4142),
+    mean=tensor(2.))
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std_mean", "input")
     if unbiased.__class__ is not _Bool:
@@ -11284,6 +11935,11 @@ def std_mean(input, *args, **kwargs):
     Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+
+    >>> torch.std_mean(torch.tensor([1.0, 3]))
+    torch.return_types.std_mean(
+    std=tensor(1.4142),
+    mean=tensor(2.))
     """
     if kwargs:
         _rename(kwargs)
@@ -11310,7 +11966,13 @@ _var_mean_default_result = _result_type("var_mean", ("var", "mean"))
 
 @_several(_var_mean_default_result, "TB", "tensor_words_var_mean")
 def _var_mean_default(input, unbiased=True):
-    """Variance and mean of all elements; `unbiased` divides by one less than their number."""
+    """Variance and mean of all elements; `unbiased` divides by one less than their number.
+
+    >>> torch.var_mean(torch.tensor([1.0, 3]))
+    torch.return_types.var_mean(
+    var=tensor(2.),
+    mean=tensor(2.))
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var_mean", "input")
     if unbiased.__class__ is not _Bool:
@@ -11397,6 +12059,11 @@ def var_mean(input, *args, **kwargs):
     Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+
+    >>> torch.var_mean(torch.tensor([1.0, 3]))
+    torch.return_types.var_mean(
+    var=tensor(2.),
+    mean=tensor(2.))
     """
     if kwargs:
         _rename(kwargs)
@@ -12046,7 +12713,11 @@ def trunc_(input):
 
 @_makes("T", "tensor_words_fix")
 def fix(input, *, out=None):
-    """Another name of `trunc`."""
+    """Another name of `trunc`.
+
+    >>> torch.fix(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fix", "input")
     if out is not None:
@@ -12067,7 +12738,11 @@ def fix(input, *, out=None):
 
 @_changes("T", "tensor_words_fix_")
 def fix_(input):
-    """Another name of `trunc`."""
+    """Another name of `trunc`.
+
+    >>> torch.fix(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fix_", "input")
     status = c_fix_(input._h)
@@ -12318,7 +12993,11 @@ def clamp_(input, *args, **kwargs):
 
 @_makes("Ttt", "tensor_words_clip_tensor")
 def _clip_tensor(input, min=None, max=None, *, out=None):
-    """Another name of `clamp`."""
+    """Another name of `clamp`.
+
+    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip", "input")
     if min is not None and min.__class__ is not _Tensor:
@@ -12371,6 +13050,9 @@ def clip(input, *args, **kwargs):
 
     clip(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
+
+    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
     """
     n = len(args)
     if not kwargs:
@@ -12388,7 +13070,11 @@ def clip(input, *args, **kwargs):
 
 @_changes("Ttt", "tensor_words_clip_tensor_")
 def _clip__tensor(input, min=None, max=None):
-    """Another name of `clamp`."""
+    """Another name of `clamp`.
+
+    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip_", "input")
     if min is not None and min.__class__ is not _Tensor:
@@ -12421,6 +13107,9 @@ def clip_(input, *args, **kwargs):
 
     clip_(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
+
+    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
     """
     n = len(args)
     if not kwargs:
@@ -15441,7 +16130,12 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
 
 @_open
 def data_ptr(input):
-    """The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized."""
+    """The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
+
+    >>> x = torch.ones(2)
+    >>> x[1:].data_ptr() - x.data_ptr()
+    4
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "data_ptr", "input")
     cell0 = _take() if _cells else _Cell()
@@ -15455,7 +16149,11 @@ def data_ptr(input):
 
 @_tells("T", "tensor_words_is_read_only")
 def is_read_only(input):
-    """True when the tensor's bytes belong to another owner who forbids writing them."""
+    """True when the tensor's bytes belong to another owner who forbids writing them.
+
+    >>> torch.frombuffer(b"ab", dtype=torch.uint8).is_read_only()
+    True
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "is_read_only", "input")
     cell0 = _take() if _cells else _Cell()
@@ -15469,7 +16167,11 @@ def is_read_only(input):
 
 @_open
 def untyped_storage(input):
-    """The storage that `input` views, shared."""
+    """The storage that `input` views, shared.
+
+    >>> torch.ones(2).untyped_storage().nbytes()
+    8
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "untyped_storage", "input")
     cell0 = _take() if _cells else _Cell()
@@ -15510,6 +16212,12 @@ def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=
     """Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
     lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
     cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     x = torch.from_file(file.name, shared=True, size=3, dtype=torch.int32)
+    >>> x
+    tensor([0, 0, 0], dtype=torch.int32)
     """
     filename = _text(filename, "from_file", "filename")
     shared = -1 if shared is None else _flag(shared, "from_file", "shared")
@@ -15531,6 +16239,9 @@ def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=
 def share_memory_(input):
     """Moves the storage of `input` into memory that other processes can map; every tensor over the storage moves along. Memory of another
     library is copied. Storages whose memory an array of the host language shares cannot be moved.
+
+    >>> torch.ones(2).share_memory_().is_shared()
+    True
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "share_memory_", "input")
@@ -15542,7 +16253,11 @@ def share_memory_(input):
 
 @_tells("T", "tensor_words_is_shared")
 def is_shared(input):
-    """True when other processes can map the memory of `input`; true for meta tensors, which have none."""
+    """True when other processes can map the memory of `input`; true for meta tensors, which have none.
+
+    >>> torch.ones(2).is_shared()
+    False
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "is_shared", "input")
     cell0 = _take() if _cells else _Cell()
@@ -15570,7 +16285,11 @@ def pin_memory(input):
 
 @_tells("T", "tensor_words_is_pinned")
 def is_pinned(input):
-    """True when the memory is page-locked, which needs an accelerator."""
+    """True when the memory is page-locked, which needs an accelerator.
+
+    >>> torch.ones(2).is_pinned()
+    False
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "is_pinned", "input")
     cell0 = _take() if _cells else _Cell()
@@ -15931,6 +16650,10 @@ _memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "
 def memory_stats():
     """Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
     0 for none; the number of live tensors, and of live storages that have bytes.
+
+    >>> stats = torch.memory_stats()
+    >>> stats.peak >= stats.in_use
+    True
     """
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
@@ -15958,6 +16681,10 @@ _memory_stats_of_default_result = _result_type("memory_stats_of", ("tensors", "s
 def memory_stats_of(dtype=None):
     """The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
     storages that programs hold as such.
+
+    >>> x = torch.ones(2, dtype=torch.float16)
+    >>> torch.memory_stats_of(torch.float16).tensors > 0
+    True
     """
     dtype = -1 if dtype is None else _dtype_code(dtype, "memory_stats_of", "dtype")
     cell0 = _take() if _cells else _Cell()
@@ -15975,7 +16702,11 @@ def memory_stats_of(dtype=None):
 
 @_open
 def memory_summary():
-    """All of memory_stats and memory_stats_of as a table for people."""
+    """All of memory_stats and memory_stats_of as a table for people.
+
+    >>> isinstance(torch.memory_summary(), str)
+    True
+    """
     cell0 = _take() if _cells else _Cell()
     status = c_memory_summary(cell0.address)
     if status:
@@ -15987,7 +16718,10 @@ def memory_summary():
 
 @_open
 def reset_peak_memory_stats():
-    """Sets the peak of memory_stats to the bytes in use now."""
+    """Sets the peak of memory_stats to the bytes in use now.
+
+    >>> torch.reset_peak_memory_stats()
+    """
     status = c_reset_peak_memory_stats()
     if status:
         raise _failure(status)
@@ -15995,7 +16729,10 @@ def reset_peak_memory_stats():
 
 @_open
 def empty_cache():
-    """Gives the bytes that are kept for reuse back to the system."""
+    """Gives the bytes that are kept for reuse back to the system.
+
+    >>> torch.empty_cache()
+    """
     status = c_empty_cache()
     if status:
         raise _failure(status)
@@ -16005,6 +16742,8 @@ def empty_cache():
 def set_memory_limit(nbytes):
     """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
     variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
+
+    >>> torch.set_memory_limit(0)
     """
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
@@ -16102,7 +16841,12 @@ def view(input, *args, **kwargs):
 
 @_views("TT", "tensor_words_view_as")
 def view_as(input, other):
-    """`view` with the shape of `other`."""
+    """`view` with the shape of `other`.
+
+    >>> torch.arange(4).view_as(torch.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as", "input")
     if other.__class__ is not _Tensor:
@@ -16140,7 +16884,12 @@ def reshape(input, shape, *more):
 
 @_views("TT", "tensor_words_reshape_as")
 def reshape_as(input, other):
-    """`reshape` to the shape of `other`."""
+    """`reshape` to the shape of `other`.
+
+    >>> torch.arange(4).reshape_as(torch.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "reshape_as", "input")
     if other.__class__ is not _Tensor:
@@ -16178,7 +16927,12 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 @_views("TIL", "tensor_words_unflatten")
 def unflatten(input, dim, sizes):
-    """Splits dimension `dim` into several of the given sizes, one of which may be -1."""
+    """Splits dimension `dim` into several of the given sizes, one of which may be -1.
+
+    >>> torch.unflatten(torch.arange(4), 0, (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unflatten", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -16195,7 +16949,11 @@ def unflatten(input, dim, sizes):
 
 @_views("T", "tensor_words_ravel")
 def ravel(input):
-    """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous."""
+    """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous.
+
+    >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ravel", "input")
     cell = _take() if _cells else _Cell()
@@ -16209,7 +16967,12 @@ def ravel(input):
 
 @_views("T", "tensor_words_t_matrix")
 def t(input):
-    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
+    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+
+    >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t", "input")
     cell = _take() if _cells else _Cell()
@@ -16223,7 +16986,12 @@ def t(input):
 
 @_changes("T", "tensor_words_t_matrix_")
 def t_(input):
-    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
+    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+
+    >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t_", "input")
     status = c_t_matrix_(input._h)
@@ -16277,7 +17045,11 @@ def transpose_(input, dim0, dim1):
 
 @_views("TII", "tensor_words_swapaxes")
 def swapaxes(input, axis0, axis1):
-    """`transpose` under NumPy's name."""
+    """`transpose` under NumPy's name.
+
+    >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapaxes", "input")
     if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
@@ -16295,7 +17067,11 @@ def swapaxes(input, axis0, axis1):
 
 @_changes("TII", "tensor_words_swapaxes_")
 def swapaxes_(input, axis0, axis1):
-    """`transpose` under NumPy's name."""
+    """`transpose` under NumPy's name.
+
+    >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapaxes_", "input")
     if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
@@ -16310,7 +17086,11 @@ def swapaxes_(input, axis0, axis1):
 
 @_views("TII", "tensor_words_swapdims")
 def swapdims(input, dim0, dim1):
-    """`transpose` under another name."""
+    """`transpose` under another name.
+
+    >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapdims", "input")
     if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
@@ -16328,7 +17108,11 @@ def swapdims(input, dim0, dim1):
 
 @_changes("TII", "tensor_words_swapdims_")
 def swapdims_(input, dim0, dim1):
-    """`transpose` under another name."""
+    """`transpose` under another name.
+
+    >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapdims_", "input")
     if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
@@ -16364,7 +17148,11 @@ def permute(input, dims, *more):
 
 @_views("TII", "tensor_words_movedim")
 def _movedim_default(input, source, destination):
-    """Moves dimension `source` to `destination`; the others keep their order."""
+    """Moves dimension `source` to `destination`; the others keep their order.
+
+    >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "movedim", "input")
     if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
@@ -16403,6 +17191,9 @@ def movedim(input, *args, **kwargs):
 
     movedim(Tensor input, sequence of int source, sequence of int destination)
     Moves several dimensions; the others keep their order.
+
+    >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
     """
     n = len(args)
     if not kwargs:
@@ -16420,7 +17211,11 @@ def movedim(input, *args, **kwargs):
 
 @_views("TII", "tensor_words_moveaxis")
 def _moveaxis_default(input, source, destination):
-    """Moves dimension `source` to `destination`; the others keep their order."""
+    """Moves dimension `source` to `destination`; the others keep their order.
+
+    >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "moveaxis", "input")
     if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
@@ -16459,6 +17254,9 @@ def moveaxis(input, *args, **kwargs):
 
     moveaxis(Tensor input, sequence of int source, sequence of int destination)
     Moves several dimensions; the others keep their order.
+
+    >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
     """
     n = len(args)
     if not kwargs:
@@ -16532,7 +17330,12 @@ def H(input):
 
 @_views("T", "tensor_words_adjoint")
 def adjoint(input):
-    """Swaps the last two dimensions and conjugates; a copy for complex dtypes."""
+    """Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+
+    >>> torch.adjoint(torch.tensor([[1 + 1j, 2]]))
+    tensor([[1.-1.j],
+            [2.-0.j]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "adjoint", "input")
     cell = _take() if _cells else _Cell()
@@ -16570,7 +17373,12 @@ def expand(input, size, *more, implicit=False):
 
 @_views("TT", "tensor_words_expand_as")
 def expand_as(input, other):
-    """`expand` to the shape of `other`."""
+    """`expand` to the shape of `other`.
+
+    >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expand_as", "input")
     if other.__class__ is not _Tensor:
@@ -16586,7 +17394,12 @@ def expand_as(input, other):
 
 @_views("TV", "tensor_words_broadcast_to")
 def broadcast_to(input, size, *more):
-    """`expand` under its array API name."""
+    """`expand` under its array API name.
+
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     if more:
         size = (size, *more)
     if input.__class__ is not _Tensor:
@@ -16803,7 +17616,11 @@ def unsqueeze_(input, dim):
 
 @_views("TIII", "tensor_words_narrow")
 def _narrow_default(input, dim, start, length):
-    """Positions `start` to `start + length` of dimension `dim`."""
+    """Positions `start` to `start + length` of dimension `dim`.
+
+    >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "narrow", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -16848,6 +17665,9 @@ def narrow(input, *args, **kwargs):
 
     narrow(Tensor input, int dim, Tensor start, int length)
     `narrow` from a position that a zero-dim integral tensor holds.
+
+    >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
     """
     if kwargs:
         _rename(kwargs)
@@ -16867,7 +17687,11 @@ def narrow(input, *args, **kwargs):
 
 @_views("TII", "tensor_words_select")
 def select(input, dim, index):
-    """Position `index` of dimension `dim`, which goes away."""
+    """Position `index` of dimension `dim`, which goes away.
+
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([3, 4])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "select", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -16909,7 +17733,12 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
 
 @_views("TLLi", "tensor_words_as_strided")
 def as_strided(input, size, stride, storage_offset=None):
-    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used."""
+    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
+
+    >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "as_strided", "input")
     size, size_len = _ints(size, "as_strided", "size")
@@ -16927,7 +17756,12 @@ def as_strided(input, size, stride, storage_offset=None):
 
 @_changes("TLLi", "tensor_words_as_strided_")
 def as_strided_(input, size, stride, storage_offset=None):
-    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used."""
+    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
+
+    >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "as_strided_", "input")
     size, size_len = _ints(size, "as_strided_", "size")
@@ -16968,7 +17802,11 @@ def unfold(input, dimension, size, step):
 
 @_views("TIII", "tensor_words_diagonal")
 def diagonal(input, offset=0, dim1=0, dim2=1):
-    """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension."""
+    """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagonal", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -16988,7 +17826,11 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 @_views("T", "tensor_words_detach")
 def detach(input):
-    """Another tensor over the same memory."""
+    """Another tensor over the same memory.
+
+    >>> torch.detach(torch.tensor([1, 2]))
+    tensor([1, 2])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "detach", "input")
     cell = _take() if _cells else _Cell()
@@ -17002,7 +17844,11 @@ def detach(input):
 
 @_lists("TI", "tensor_words_unbind")
 def unbind(input, dim=0, *, axis=_absent):
-    """Every position of dimension `dim`, which goes away."""
+    """Every position of dimension `dim`, which goes away.
+
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17022,7 +17868,11 @@ def unbind(input, dim=0, *, axis=_absent):
 
 @_lists("TII", "tensor_words_split")
 def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
-    """Cuts a dimension into pieces of `split_size`, the last of which may be smaller."""
+    """Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if axis is not _absent:
         dim = axis
     if tensor.__class__ is not _Tensor:
@@ -17070,6 +17920,9 @@ def split(*args, **kwargs):
 
     split(Tensor tensor, sequence of int split_size_or_sections, int dim=0)
     Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if kwargs:
         _rename(kwargs)
@@ -17089,7 +17942,11 @@ def split(*args, **kwargs):
 
 @_lists("TLI", "tensor_words_split_with_sizes")
 def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
-    """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
+    """Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+
+    >>> torch.split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17110,7 +17967,11 @@ def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
 
 @_lists("TII", "tensor_words_chunk")
 def chunk(input, chunks, dim=0, *, axis=_absent):
-    """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller."""
+    """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+
+    >>> torch.chunk(torch.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17132,7 +17993,11 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
 
 @_lists("TII", "tensor_words_unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
-    """Another name of `chunk`."""
+    """Another name of `chunk`.
+
+    >>> torch.unsafe_chunk(torch.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17154,7 +18019,11 @@ def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
 
 @_lists("TII", "tensor_words_unsafe_split")
 def unsafe_split(input, split_size, dim=0, *, axis=_absent):
-    """Another name of `split`."""
+    """Another name of `split`.
+
+    >>> torch.unsafe_split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17176,7 +18045,11 @@ def unsafe_split(input, split_size, dim=0, *, axis=_absent):
 
 @_lists("TLI", "tensor_words_unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
-    """Another name of `split_with_sizes`."""
+    """Another name of `split_with_sizes`.
+
+    >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17197,7 +18070,11 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
 
 @_lists("TII", "tensor_words_tensor_split")
 def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
-    """Cuts a dimension into `sections` pieces whose sizes differ by at most 1."""
+    """Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+
+    >>> torch.tensor_split(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if axis is not _absent:
         dim = axis
     if input.__class__ is not _Tensor:
@@ -17270,6 +18147,9 @@ def tensor_split(input, *args, **kwargs):
 
     tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim=0)
     `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+
+    >>> torch.tensor_split(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
     """
     if kwargs:
         _rename(kwargs)
@@ -17293,7 +18173,13 @@ def tensor_split(input, *args, **kwargs):
 
 @_lists("TI", "tensor_words_hsplit")
 def _hsplit_default(input, sections):
-    """Cuts columns (the only dimension of a vector) into equal sections; the size must divide."""
+    """Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+
+    >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1],
+            [3]]), tensor([[2],
+            [4]]))
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "hsplit", "input")
     if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
@@ -17335,6 +18221,11 @@ def hsplit(input, *args, **kwargs):
 
     hsplit(Tensor input, sequence of int indices)
     Cuts columns (the only dimension of a vector) before the listed positions.
+
+    >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1],
+            [3]]), tensor([[2],
+            [4]]))
     """
     n = len(args)
     if not kwargs:
@@ -17352,7 +18243,11 @@ def hsplit(input, *args, **kwargs):
 
 @_lists("TI", "tensor_words_vsplit")
 def _vsplit_default(input, sections):
-    """Cuts rows into equal sections; the size must divide."""
+    """Cuts rows into equal sections; the size must divide.
+
+    >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "vsplit", "input")
     if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
@@ -17394,6 +18289,9 @@ def vsplit(input, *args, **kwargs):
 
     vsplit(Tensor input, sequence of int indices)
     Cuts rows before the listed positions.
+
+    >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
     """
     n = len(args)
     if not kwargs:
@@ -17411,7 +18309,11 @@ def vsplit(input, *args, **kwargs):
 
 @_lists("TI", "tensor_words_dsplit")
 def _dsplit_default(input, sections):
-    """Cuts dimension 2 into equal sections; the size must divide."""
+    """Cuts dimension 2 into equal sections; the size must divide.
+
+    >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
+    torch.Size([1, 2, 1])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "dsplit", "input")
     if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
@@ -17453,6 +18355,9 @@ def dsplit(input, *args, **kwargs):
 
     dsplit(Tensor input, sequence of int indices)
     Cuts dimension 2 before the listed positions.
+
+    >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
+    torch.Size([1, 2, 1])
     """
     n = len(args)
     if not kwargs:

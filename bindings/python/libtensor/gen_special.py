@@ -54,7 +54,11 @@ c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, 
 
 @_makes("T", "tensor_words_special_expit")
 def expit(input, *, out=None):
-    """Another name of `sigmoid`."""
+    """Another name of `sigmoid`.
+
+    >>> torch.special.expit(torch.tensor([0., 2.]))
+    tensor([0.5000, 0.8808])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expit", "input")
     if out is not None:
@@ -75,7 +79,11 @@ def expit(input, *, out=None):
 
 @_makes("T", "tensor_words_special_exp2")
 def exp2(input, *, out=None):
-    """Another name of `exp2`."""
+    """Another name of `exp2`.
+
+    >>> torch.special.exp2(torch.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "exp2", "input")
     if out is not None:
@@ -96,7 +104,11 @@ def exp2(input, *, out=None):
 
 @_makes("T", "tensor_words_special_expm1")
 def expm1(input, *, out=None):
-    """Another name of `expm1`."""
+    """Another name of `expm1`.
+
+    >>> torch.special.expm1(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.7183])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expm1", "input")
     if out is not None:
@@ -117,7 +129,11 @@ def expm1(input, *, out=None):
 
 @_makes("T", "tensor_words_special_log1p")
 def log1p(input, *, out=None):
-    """Another name of `log1p`."""
+    """Another name of `log1p`.
+
+    >>> torch.special.log1p(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log1p", "input")
     if out is not None:
@@ -138,7 +154,11 @@ def log1p(input, *, out=None):
 
 @_makes("T", "tensor_words_special_erf")
 def erf(input, *, out=None):
-    """Another name of `erf`."""
+    """Another name of `erf`.
+
+    >>> torch.special.erf(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erf", "input")
     if out is not None:
@@ -159,7 +179,11 @@ def erf(input, *, out=None):
 
 @_makes("T", "tensor_words_special_erfc")
 def erfc(input, *, out=None):
-    """Another name of `erfc`."""
+    """Another name of `erfc`.
+
+    >>> torch.special.erfc(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erfc", "input")
     if out is not None:
@@ -180,7 +204,11 @@ def erfc(input, *, out=None):
 
 @_makes("T", "tensor_words_special_erfinv")
 def erfinv(input, *, out=None):
-    """Another name of `erfinv`."""
+    """Another name of `erfinv`.
+
+    >>> torch.special.erfinv(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erfinv", "input")
     if out is not None:
@@ -201,7 +229,11 @@ def erfinv(input, *, out=None):
 
 @_makes("T", "tensor_words_special_gammaln")
 def gammaln(input, *, out=None):
-    """Another name of `lgamma`."""
+    """Another name of `lgamma`.
+
+    >>> torch.special.gammaln(torch.tensor([0.5, 5.]))
+    tensor([0.5724, 3.1781])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gammaln", "input")
     if out is not None:
@@ -222,7 +254,11 @@ def gammaln(input, *, out=None):
 
 @_makes("T", "tensor_words_special_digamma")
 def digamma(input, *, out=None):
-    """Another name of `digamma`."""
+    """Another name of `digamma`.
+
+    >>> torch.special.digamma(torch.tensor([0.5, 5.]))
+    tensor([-1.9635,  1.5061])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "digamma", "input")
     if out is not None:
@@ -243,7 +279,11 @@ def digamma(input, *, out=None):
 
 @_makes("T", "tensor_words_special_psi")
 def psi(input, *, out=None):
-    """Another name of `digamma`."""
+    """Another name of `digamma`.
+
+    >>> torch.special.psi(torch.tensor([0.5, 5.]))
+    tensor([-1.9635,  1.5061])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "psi", "input")
     if out is not None:
@@ -264,7 +304,11 @@ def psi(input, *, out=None):
 
 @_makes("T", "tensor_words_special_i0")
 def i0(input, *, out=None):
-    """Another name of `i0`."""
+    """Another name of `i0`.
+
+    >>> torch.special.i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "i0", "input")
     if out is not None:
@@ -285,7 +329,11 @@ def i0(input, *, out=None):
 
 @_makes("T", "tensor_words_special_sinc")
 def sinc(input, *, out=None):
-    """Another name of `sinc`."""
+    """Another name of `sinc`.
+
+    >>> torch.special.sinc(torch.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sinc", "input")
     if out is not None:
@@ -306,7 +354,13 @@ def sinc(input, *, out=None):
 
 @_makes("TI", "tensor_words_special_round")
 def round(input, *, decimals=0, out=None):
-    """Another name of `round`."""
+    """Another name of `round`.
+
+    >>> torch.special.round(torch.tensor([0.5, 1.5, -2.6]))
+    tensor([ 0.,  2., -3.])
+    >>> torch.special.round(torch.tensor([1.234]), decimals=2)
+    tensor([1.2300])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
@@ -329,7 +383,11 @@ def round(input, *, decimals=0, out=None):
 
 @_makes("Tf", "tensor_words_special_logit")
 def logit(input, eps=None, *, out=None):
-    """Another name of `logit`."""
+    """Another name of `logit`.
+
+    >>> torch.special.logit(torch.tensor([0.25, 0.5]))
+    tensor([-1.0986,  0.0000])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit", "input")
     eps = None if eps is None else _double(eps, "logit", "eps")
@@ -351,7 +409,11 @@ def logit(input, eps=None, *, out=None):
 
 @_makes("IT", "tensor_words_special_polygamma")
 def polygamma(n, input, *, out=None):
-    """Another name of `polygamma`."""
+    """Another name of `polygamma`.
+
+    >>> torch.special.polygamma(1, torch.tensor([1., 2.]))
+    tensor([1.6449, 0.6449])
+    """
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "polygamma", "n")
     if input.__class__ is not _Tensor:
@@ -374,7 +436,11 @@ def polygamma(n, input, *, out=None):
 
 @_makes("TI", "tensor_words_special_multigammaln")
 def multigammaln(input, p, *, out=None):
-    """Another name of `mvlgamma`."""
+    """Another name of `mvlgamma`.
+
+    >>> torch.special.multigammaln(torch.tensor([2., 3.]), 2)
+    tensor([0.4516, 1.5502])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multigammaln", "input")
     if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
@@ -397,7 +463,11 @@ def multigammaln(input, p, *, out=None):
 
 @_makes("TT", "tensor_words_special_gammainc")
 def gammainc(input, other, *, out=None):
-    """Another name of `igamma`."""
+    """Another name of `igamma`.
+
+    >>> torch.special.gammainc(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([0.2642])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gammainc", "input")
     if other.__class__ is not _Tensor:
@@ -420,7 +490,11 @@ def gammainc(input, other, *, out=None):
 
 @_makes("TT", "tensor_words_special_gammaincc")
 def gammaincc(input, other, *, out=None):
-    """Another name of `igammac`."""
+    """Another name of `igammac`.
+
+    >>> torch.special.gammaincc(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([0.7358])
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gammaincc", "input")
     if other.__class__ is not _Tensor:
@@ -443,7 +517,11 @@ def gammaincc(input, other, *, out=None):
 
 @_makes("PO", "tensor_words_special_xlogy", "tensor_words_special_xlogy_scalar")
 def xlogy(input, other, *, out=None):
-    """Another name of `xlogy`."""
+    """Another name of `xlogy`.
+
+    >>> torch.special.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
+    tensor([0.0000, 2.1972])
+    """
     if input.__class__ is not _Tensor:
         input = _operand(input, "xlogy", "input")
     if other.__class__ is not _Tensor:

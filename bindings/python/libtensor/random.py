@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from ._random import default as _default
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
 @contextmanager

@@ -85,9 +85,14 @@ def load(data):
 class safe_open:
     """A file whose tensors are read when they are asked for.
 
-    >>> with safe_open("model.safetensors") as f:
-    ...     whole = f.get_tensor("embedding")
-    ...     rows = f.get_slice("embedding")[2:4]
+    >>> import tempfile
+    >>> from libtensor.safetensors import safe_open, save_file
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     save_file({"embedding": torch.arange(6).view(3, 2)}, file.name)
+    ...     with safe_open(file.name) as f:
+    ...         f.get_slice("embedding")[1:]
+    tensor([[2, 3],
+            [4, 5]])
     """
 
     def __init__(self, filename, framework="pt", device="cpu"):

@@ -265,3 +265,25 @@ def test_plain_calls():
     environment = os.environ | {"LIBTENSOR_PLAIN_CALLS": "1"}
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["function", "4.0", "-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("c_add", lambda x: x + torch.zeros(5)),
+        ("c_add", lambda x: torch.add(x, torch.zeros(5))),
+        ("c_sum", lambda x: x.sum(7)),
+        ("c_item", lambda x: x.item()),
+        ("c_index_get", lambda x: x[9]),
+        ("c_view", lambda x: x.view(7)),
+        ("c_cat", lambda x: torch.cat([x, torch.zeros(1)])),
+        ("c_max_dim", lambda x: torch.max(x, 9)),
+    ],
+)
+def test_a_refused_call_runs_once(monkeypatch, name, call):
+    def again(*_):
+        raise AssertionError("the library was asked twice")
+
+    monkeypatch.setattr(torch.gen_functions, name, again)
+    with pytest.raises((RuntimeError, IndexError), match="[0-9]"):
+        call(base())

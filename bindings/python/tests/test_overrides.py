@@ -170,6 +170,6 @@ def test_questions():
 def test_numbers_in_texts():
     x = torch.tensor(1.23456)
     assert f"{x:.3f}" == "1.235" and f"{x}" == "1.2345600128173828" and f"{torch.tensor(3)}|{torch.tensor(True)}" == "3|True"
-    assert f"{torch.tensor([1.5])}" == "tensor([1.5000])" and "%s" % x == "tensor(1.2346)"
+    assert f"{torch.tensor([1.5])}" == "tensor([1.5000])" and str(x) == "tensor(1.2346)"
     with pytest.raises(TypeError, match="format"):
         f"{torch.tensor([1.5]):.2f}"

@@ -322,3 +322,62 @@ def test_copies_of_parts_share_nothing():
     assert x.tolist() == [0, 1, 2, 3]
     with pytest.raises(RuntimeError, match="exceeds dimension size"):
         x.narrow_copy(0, 3, 2)
+
+
+def test_einsum_by_lists_of_labels():
+    x, y = torch.arange(6.0).view(2, 3), torch.arange(6.0).view(3, 2)
+    assert torch.equal(torch.einsum(x, [0, 1], y, [1, 2], [0, 2]), x @ y) and torch.equal(torch.einsum(x, [3, 7], [7, 3]), x.t())
+    assert torch.einsum(x, [0, 1], x, [0, 1]).item() == 55 and torch.equal(torch.einsum(x, [..., 1], [...]), x.sum(1))
+    for bad in ([60], ["a"], [0.5]):
+        with pytest.raises(ValueError, match="label"):
+            torch.einsum(x, bad)
+    with pytest.raises(TypeError, match="labels"):
+        torch.einsum(x, x)
+
+
+def test_lists_of_sequences_index_as_tuples_do():
+    x = torch.arange(24).view(2, 3, 4)
+    assert torch.equal(x[[[0, 1], [1, 0]]], x[[0, 1], [1, 0]]) and torch.equal(x[[[0, 1]]], x) and x[[range(2), 0]].shape == (2, 4)
+    assert x[[0, 1]].shape == (2, 3, 4) and x[torch.tensor([[0, 1], [1, 0]])].shape == (2, 2, 3, 4)
+
+
+def test_arguments_as_pytorch_takes_them():
+    x = torch.arange(6).view(2, 3)
+    assert torch.roll(x, 1, dims=None).tolist() == [[5, 0, 1], [2, 3, 4]] and torch.equal(x.roll((1,), None), x.roll(1))
+    assert torch.ones(2, 2).amax(None).item() == 1 and torch.normal(torch.zeros(3)).shape == (3,)
+    assert reversed(x).tolist() == [[3, 4, 5], [0, 1, 2]] and reversed(torch.tensor(3)).item() == 3
+    for call in (lambda: x.sum(0, keepdim=1), lambda: x.sum(0, None), lambda: torch.sort(x, 0, "a"), lambda: x.size("a"), lambda: x.size(1.5)):
+        with pytest.raises(TypeError, match="bool|int|combination"):
+            call()
+    with pytest.raises(TypeError, match="deleting"):
+        del x[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: torch.cat([]), ValueError, "non-empty"),
+        (lambda: torch.stack([]), RuntimeError, "non-empty"),
+        (lambda: int(torch.ones(3)), ValueError, "3 elements"),
+        (lambda: float(torch.ones(0)), ValueError, "0 elements"),
+        (lambda: complex(torch.ones(2)), ValueError, "2 elements"),
+        (lambda: torch.ones(3).item(), RuntimeError, "3 elements"),
+        (lambda: float(torch.tensor(1 + 1j)), RuntimeError, "1j"),
+        (lambda: ~torch.ones(2), TypeError, "float32"),
+        (lambda: ~torch.ones(2, dtype=torch.complex64), TypeError, "complex64"),
+        (lambda: torch.bitwise_not(torch.ones(2)), NotImplementedError, "float32"),
+        (lambda: torch.ones(3)[1.5], IndexError, "float"),
+        (lambda: torch.ones(3)[{}], IndexError, "dict"),
+        (lambda: torch.ones(3)["a"], TypeError, "str"),
+        (lambda: torch.ones(3)[slice("a", None)], TypeError, "str"),
+        (lambda: torch.ones(3)[2**70], ValueError, "64 bits"),
+        (lambda: torch.Size([1, "a"]), TypeError, "item 1 is 'str'"),
+        (lambda: torch.frombuffer([1], dtype=torch.uint8), ValueError, "list"),
+        (lambda: torch.ones(2).type(3), TypeError, "int"),
+    ],
+)
+def test_kinds_of_errors(call, error, text):
+    with pytest.raises(error, match=text) as caught:
+        call()
+    assert type(caught.value) is error
+    assert float(torch.tensor(1 + 0j)) == 1 and int(torch.tensor([[3]])) == 3 and (~torch.tensor([True, False])).tolist() == [False, True]

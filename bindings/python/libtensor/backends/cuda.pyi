@@ -1,0 +1,5 @@
+from typing import Any
+
+matmul: Any
+
+def is_built() -> bool: ...

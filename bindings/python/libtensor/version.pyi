@@ -1,0 +1,6 @@
+__version__: str
+cuda: str | None
+hip: str | None
+rocm: str | None
+xpu: str | None
+debug: bool
