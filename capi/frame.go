@@ -32,14 +32,16 @@ func (f frame) value(i int) *C.lt_value {
 
 func at[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
 
-// usable is the tensor of a slot, which has its bytes, and which no other thread is giving another shape or another place at
-// this moment.
+// usable is the tensor of a slot, if it is ready.
 func (f frame) usable(s *slot) *tensor.Tensor {
-	if t := s.tensor; t.Busy() || !t.Backed() {
-		panic(f.unusable(t))
+	if !s.tensor.Ready() {
+		f.refuse(s.tensor)
 	}
 	return s.tensor
 }
+
+// refuse ends the call: another thread is changing the tensor at this moment, or its storage is too small.
+func (f frame) refuse(t *tensor.Tensor) { panic(f.unusable(t)) }
 
 func (f frame) unusable(t *tensor.Tensor) error {
 	op := C.GoString(f.c.name)
@@ -56,7 +58,7 @@ func (f frame) tensor(i int) *tensor.Tensor { return f.usable(of(at[*C.lt_slot](
 func (f frame) unbacked(i int) *tensor.Tensor {
 	s := of(at[*C.lt_slot](f.value(i)))
 	if s.tensor.Busy() {
-		panic(f.unusable(s.tensor))
+		f.refuse(s.tensor)
 	}
 	return s.tensor
 }

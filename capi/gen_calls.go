@@ -1394,6 +1394,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.StorageFilename(f.storage(0)); return f.setStr(err, r0) },    // storage_filename
 	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },      // storage_nbytes
 	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) }, // storage_data_ptr
+	func(f frame) error { r0, err := ops.StorageId(f.storage(0)); return f.setInt(err, r0) },          // storage_id
 	func(f frame) error {
 		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
 		return f.setTensors(err, r0)

@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PYTHON = HERE / "../../bindings/python"
 sys.path.insert(0, str(PYTHON / "tests"))
-os.environ["LIBTENSOR_PLAIN_CALLS"] = "1"  # so that every call is one of a C function that can be replaced
+os.environ.setdefault("LIBTENSOR_PLAIN_CALLS", "1")  # so that every call is one of a C function that can be replaced
 
 import golden_player  # noqa: E402
 import libtensor as torch  # noqa: E402

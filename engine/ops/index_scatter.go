@@ -386,6 +386,9 @@ func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tens
 	if err := oneOf("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
+	if d := self.DType(); d == dtype.Bool || d.IsComplex() {
+		return nil, status.NotImplementedf("index_reduce: not implemented for dtype %v", d)
+	}
 	s, err := newIndexing("index_reduce", self, dim, index, source, true)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,9 @@ func skipped(t *tensor.Tensor) bool { return t.Dim() == 1 && t.Numel() == 0 }
 
 // Cat joins tensors along a dimension; their other sizes are equal.
 func Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if len(tensors) == 0 {
+		return nil, status.Valuef("cat: expected a non-empty list of Tensors")
+	}
 	return cat("cat", out, tensors, dim)
 }
 

@@ -198,6 +198,9 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		return nil, err
 	}
 	compute := resultType(elements, testElements)
+	if elements.DType() == dtype.Bool || testElements.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("isin: not implemented for dtype bool")
+	}
 	fn := memberKernel.Row(compute)
 	if fn == 0 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, compute)

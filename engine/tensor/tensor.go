@@ -226,8 +226,9 @@ var UsedElsewhere = func(*Tensor) bool { return false }
 // Busy tells whether the tensor's geometry is being changed, or the bytes of its storage moved.
 func (t *Tensor) Busy() bool { return t.changing.Load() || t.storage.Moving() }
 
-// Backed tells whether the storage still has all bytes that the tensor reaches: it can be made smaller under its tensors.
-func (t *Tensor) Backed() bool { return t.reach <= t.storage.Nbytes() }
+// Ready tells whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its
+// tensors, still has all bytes that it reaches.
+func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes() }
 
 // Reach is the number of bytes that the storage must have.
 func (t *Tensor) Reach() int64 { return t.reach }

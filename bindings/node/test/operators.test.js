@@ -7,7 +7,7 @@ const { join } = require('node:path');
 const { test } = require('node:test');
 const lt = require('..');
 
-const path = join(__dirname, '../../../build/operators/operators.json');
+const path = process.env.LIBTENSOR_OPERATORS ?? join(__dirname, '../../../build/operators/operators.json');
 const absent = -(2n ** 63n);
 
 function real(text) {

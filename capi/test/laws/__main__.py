@@ -66,14 +66,29 @@ def functions(options):
     return names
 
 
+def tell(**event):
+    print(json.dumps(event), flush=True)
+
+
+class Events:
+    """A worker's report: JSON lines that the parent reads."""
+
+    def start(self, case, done=0):
+        signal.alarm(PATIENCE)  # whose default is to end the process: a call that hangs is reported as one that crashes
+        tell(start=case, done=done)
+
+    def tell(self, law, applies, c):
+        tell(passed=c, applies=applies)
+
+    def fail(self, law, case, text, program=""):
+        tell(failed=case.rsplit("/", 1)[0], case=case, text=text, program=program)
+
+
 def work(options, law, part):
     """Checks one worker's share of the functions against a law; prints a JSON line for every event."""
     from inputs import Inputs, rng_of
     from library import Library
     from program import program
-
-    def tell(**event):
-        print(json.dumps(event), flush=True)
 
     held, library, inputs = module(law), Library(), Inputs()
     library.limit = getattr(held, "LIMIT", LIMIT)
@@ -95,8 +110,7 @@ def work(options, law, part):
             call = inputs.draw(c, rng)
             if call is None or failed.get(c, 0) >= SHOWN:
                 continue
-            tell(start=case, done=done)
-            signal.alarm(PATIENCE)  # whose default is to end the process: a call that hangs is reported as one that crashes
+            Events().start(case, done)
             try:
                 found = held.check(library, call, rng)
             except Exception:  # a fault of the suite is shown as one, and the run goes on
@@ -116,7 +130,7 @@ def work(options, law, part):
 
 class Report:
     def __init__(self, options):
-        self.options, self.failures, self.tried, self.cases = options, [], {}, {}
+        self.options, self.failures, self.tried, self.cases, self.unexplained = options, [], {}, {}, []
 
     def command(self, law, case):
         return f"build/venv/bin/python capi/test/laws --seed {self.options.seed} --only {law} --case {case} -v"
@@ -153,7 +167,9 @@ def run_operators(options, law, report):
     base = [sys.executable, str(HERE), "--seed", str(options.seed), "--rounds", str(options.rounds), "--jobs", str(options.jobs)]
     base += ["--operator", options.operator] if options.operator else []
     base += ["--case", options.case] if options.case else []
-    environment = os.environ | getattr(module(law), "ENVIRONMENT", {})
+    environment = os.environ | getattr(module(law), "ENVIRONMENT", {}) | {"GOTRACEBACK": "single"}
+    if "LAWS_PRELOAD" in os.environ:
+        environment["LD_PRELOAD"] = os.environ["LAWS_PRELOAD"]
     end = time.monotonic() + options.budget
 
     def attend(part):
@@ -167,24 +183,29 @@ def run_operators(options, law, report):
             reader.start()
             last = "start/0"
             for line in worker.stdout:
-                event = json.loads(line)
-                if "start" in event:
+                event = json.loads(line) if line.startswith("{") else {}
+                if not event:
+                    print(line, end="", flush=True)
+                elif "start" in event:
                     last, done = event["start"], event["done"]
                     if options.verbose:
                         print(f"{law} {last}", flush=True)
                 elif "passed" in event:
                     report.tell(law, event["applies"], event["passed"])
                 else:
-                    report.tell(law, True, event["failed"])
                     report.fail(law, event["case"], event["text"], event["program"])
             code = worker.wait()
             reader.join(5)
             if not code:
                 return
             crashes += 1
+            if whole:
+                crashes = CRASHES + 1
             report.fail(law, last, f"the process ended with status {code}: {summary(errors)}", crashing(base, law, last))
 
-    threads = [threading.Thread(target=attend, args=(part,)) for part in range(options.jobs if not options.case else 1)]
+    whole = hasattr(module(law), "run")
+    parts = ["whole"] if whole else range(1 if options.case else options.jobs)
+    threads = [threading.Thread(target=attend, args=(part,)) for part in parts]
     for t in threads:
         t.start()
     for t in threads:
@@ -197,7 +218,7 @@ def coverage(report):
 
     missing = {c: uncovered.reason(c) for c in FORMS if c not in report.tried}
     unexplained = [c for c, why in missing.items() if not why]
-    print(f"{len(report.tried)} of {len(FORMS)} C functions were tried against a law, {len(missing) - len(unexplained)} have a reason, {len(unexplained)} have none")
+    print(f"laws: {len(report.tried)} of {len(FORMS)} C functions were tried against a law, {len(missing) - len(unexplained)} have a reason, {len(unexplained)} have none")
     for c, why in sorted(missing.items()):
         print(f"  {c}: {why or 'NOT COVERED'}")
     return unexplained
@@ -207,7 +228,7 @@ def main():
     options = parser().parse_args()
     if options.worker:
         law, part = options.worker.split(":")
-        return work(options, law, int(part))
+        return module(law).run(options, law, Events()) if part == "whole" else work(options, law, int(part))
     from inputs import recorded
 
     recorded()
@@ -219,13 +240,18 @@ def main():
             options.budget = max((total - (time.monotonic() - start)) / (len(laws) - i), 1)
         began = time.monotonic()
         held = module(law)
-        (held.run if hasattr(held, "run") else run_operators)(options, law, report)
+        if getattr(held, "STARTS_CHILDREN", False):
+            held.run(options, law, report)
+        else:
+            run_operators(options, law, report)
         failures = sum(f[0] == law for f in report.failures)
         print(f"{law}: {report.cases.get(law, 0)} cases, {failures} failures, {time.monotonic() - began:.0f} s", flush=True)
+    if not (options.only or options.operator or options.case):
+        report.unexplained = coverage(report)
     if options.report:
         Path(options.report).write_text("\n".join(f"== {law} {case}\n{text}\n{program}" for law, case, text, program in report.failures))
     print(f"laws: {sum(report.cases.values()) - len(report.failures)} passed, {len(report.failures)} failed, seed {options.seed}")
-    return bool(report.failures)
+    return bool(report.failures or report.unexplained)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ POSITIONS = (
 # int[] arguments that are sizes: they follow when a size changes everywhere.
 SIZE_LISTS = ("size", "sizes", "shape")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-COMPLEX = ("complex64", "complex128", "complex32")
+COMPLEX = ("complex64", "complex128", "complex32", "bcomplex32")
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 NATIVE = {d: d for d in DTYPES} | {"bfloat16": ml_dtypes.bfloat16, "complex32": None}
 
@@ -30,9 +30,9 @@ NATIVE = {d: d for d in DTYPES} | {"bfloat16": ml_dtypes.bfloat16, "complex32": 
 def decode(elements, dtype):
     """Numbers of an array of void items."""
     flat = np.ascontiguousarray(elements)
-    if dtype == "complex32":
-        parts = flat.view("V4").tobytes()
-        halves = np.frombuffer(parts, np.float16).astype(np.float32)
+    if dtype in ("complex32", "bcomplex32"):
+        half = np.float16 if dtype == "complex32" else ml_dtypes.bfloat16
+        halves = np.frombuffer(flat.tobytes(), half).astype(np.float32)
         return halves.view(np.complex64).reshape(elements.shape)
     return np.frombuffer(flat.tobytes(), NATIVE[dtype]).reshape(elements.shape)
 

@@ -21,7 +21,8 @@ DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
     *("complex64", "complex128", "complex32"),
 )
-SIZES = dict(zip(DTYPES, (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4), strict=True))
+NAMES = (*DTYPES, "bcomplex32")  # by number; the last one is a result of few operators, and no operand here
+SIZES = dict(zip(NAMES, (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4), strict=True))
 KINDS = ("none", "bool", "int", "float", "complex")
 LAYOUTS = ("strided",)
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
@@ -279,7 +280,7 @@ class Library:
         size = tuple(self.c.tensor_sizes(handle)[:dims])
         stride = tuple(self.c.tensor_strides(handle)[:dims])
         offset = self.c.tensor_storage_offset(handle)
-        dtype = DTYPES[self.c.tensor_get_dtype(handle)]
+        dtype = NAMES[self.c.tensor_get_dtype(handle)]
         storage, address, shares, elements = c_void_p(), c_void_p(), None, None
         if self.c.tensor_get_device(handle).type == 0:
             self.do("tensor_untyped_storage", handle, byref(storage))

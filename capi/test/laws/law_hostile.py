@@ -1,0 +1,107 @@
+"""Law 8: whatever a C program gives, it gets an error or an answer, soon, and the process lives.
+
+The calls are those of build/laws/hostile.c (hostile.py, hostile.h). They run in blocks, each in a state of its own, in child
+processes; a block that fails is cut down to the fewest calls that still fail, which are printed.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections import Counter
+
+import hostile
+from library import ROOT
+
+NAME = "hostile"
+STARTS_CHILDREN = True
+BLOCK = 2000  # calls, as in hostile.c
+CHILD = 50  # blocks of one child process
+SHOWN = 3  # blocks that fail in one way and are cut down
+PER_ROUND = 5  # blocks for each of --rounds
+GROWTH = 16  # MiB that resident memory may grow between the second child and the last of equal length
+
+
+def run(options, law, report, mode="calls"):
+    import time
+
+    program = hostile.build(flags=os.environ.get("LAWS_CFLAGS", "").split())
+    end = time.monotonic() + options.budget if options.budget else None
+    first, blocks, seen, done = 0, 0, Counter(), Counter()
+    limit = 10**9 if end else options.rounds * PER_ROUND
+    if options.case:
+        first, limit = int(options.case.rsplit("/", 1)[1]), 1
+    while blocks < limit and (not end or time.monotonic() < end):
+        count = min(CHILD if not end else 5, limit - blocks)
+        status, text = child(program, options.seed, first, count, mode)
+        ran = text.count("BLOCK ")
+        if status == 0:
+            answered, refused, resident = map(int, re.search(r"DONE (\d+) answered, (\d+) refused, (\d+) KiB", text).groups())
+            done += Counter(answered=answered, refused=refused)
+        blocks, first = blocks + ran, first + ran
+        report.cases[law] = report.cases.get(law, 0) + ran
+        if status:
+            kind = reason(status, text)
+            if seen[kind] < SHOWN:
+                calls = fewest(program, options.seed, first - 1, mode, kind) if mode == "calls" else []
+                kind = f"{kind} ({calls[-1].split('(')[0]})" if calls else kind
+                if not seen[kind]:
+                    report.fail(law, f"block/{first - 1}", kind, "\n".join(calls))
+                    print("\n".join("       " + c for c in calls), flush=True)
+            seen[kind] += 1
+    print(f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['refused']} refused; failures {dict(seen)}")
+
+
+def child(program, seed, first, count, mode="calls", left_out=()):
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(program), str(seed), str(first), str(count), mode, *left_out]
+        environment = os.environ | {"GOTRACEBACK": "single"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=environment, errors="replace", text=True)
+    return done.returncode, done.stdout
+
+
+def reason(status, text):
+    """A failure in a line, without what differs between runs."""
+    found = re.search(r"^FAULT (.*)", text, re.M)
+    if found:
+        return re.sub(r"leak: -?\d+", "leak: some", found[1])
+    frames = [re.sub(r"\(.*", "", line).split("/")[-1] for line in text.splitlines() if line.startswith("github.com/libtensor")]
+    told = re.findall(r"^(?:SIG\w+|fatal error|panic|==\d+==ERROR|SUMMARY|\S+ runtime error|corrupted|free\(\)|malloc|double free).*", text, re.M)
+    told += re.findall(r"^.*runtime error: .*", text, re.M)
+    return f"status {status}: {'; '.join(dict.fromkeys(told[:3]))} {' < '.join(frames[:7])}".strip()
+
+
+def ranges(kept):
+    """What to leave out, so that only some calls are made."""
+    out, low = [], 0
+    for i in (*sorted(kept), BLOCK):
+        if low < i:
+            out.append(f"{low}-{i - 1}")
+        low = i + 1
+    return out
+
+
+def fewest(program, seed, block, mode, kind):
+    """The lines of the fewest calls of a block that still fail in the same way, by halving what is left out."""
+
+    def fails(kept):
+        status, text = child(program, seed, block, 1, mode, ranges(kept))
+        return status != 0 and reason(status, text) == kind
+
+    kept = list(range(BLOCK))
+    if not fails(kept):
+        return ["this block alone does not fail: run the blocks before it too"]
+    size = BLOCK // 2
+    while size:
+        i = 0
+        while i < len(kept):
+            fewer = kept[:i] + kept[i + size :]
+            if fails(fewer):
+                kept = fewer
+            else:
+                i += size
+        size //= 2
+    _, text = child(program, seed, block, 1, "trace", ranges(kept))
+    lines = [line.strip() for line in text.splitlines() if line.startswith("  tensor_")]
+    command = f"{os.path.relpath(program, ROOT)} {seed} {block} 1 trace {' '.join(ranges(kept))}"
+    return [f"{len(kept)} calls over the tensors that begin() in capi/test/laws/hostile.h makes; {command}", *lines]

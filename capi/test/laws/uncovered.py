@@ -1,0 +1,19 @@
+"""Why no law by operator tries some C functions."""
+
+# Law 8 calls them too; no other law fits.
+REASONS = {
+    "tensor_set_num_threads": "a setting of the process; law places sets it",
+    "tensor_set_memory_limit": "a setting of the process; every law sets it",
+    "tensor_fail_allocation": "a setting of the process; law allocations sets it",
+    "tensor_from_blob": "shares memory that must outlive the tensor; every law reads through it where memory is read-only",
+    "tensor_from_file": "maps a file; bindings/python/tests/test_sharing.py and law hostile",
+    "tensor_storage_from_file": "maps a file; bindings/python/tests/test_sharing.py and law hostile",
+    "tensor_storage_from_descriptor": "maps a file descriptor; bindings/python/tests/test_sharing.py",
+    "tensor_storage_descriptor": "gives a file descriptor; bindings/python/tests/test_sharing.py and law hostile",
+}
+FILES = ("save", "save_dict", "load", "load_dict", "safetensors_save_file", "safetensors_load_file", "safetensors_open", "npy_save", "npy_load", "npz_save", "npz_load")
+REASONS |= {f"tensor_{name}": "writes or reads a file; engine/serial and law hostile" for name in FILES}
+
+
+def reason(c):
+    return REASONS.get(c, "")
