@@ -1,5 +1,5 @@
-// Where an index operand points: each index is loaded once and checked as it is used, because another
-// thread may write to it after it was checked before.
+// Where an index operand points: each index is loaded once and checked as it is used, because
+// another thread may write to it after it was checked before.
 #ifndef LIBTENSOR_KERNEL_PLACES_H
 #define LIBTENSOR_KERNEL_PLACES_H
 

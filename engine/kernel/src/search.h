@@ -19,8 +19,8 @@ LT_INLINE int64_t partition_point(int64_t n, F before) {
 
 constexpr int kSearches = 16;  // that run side by side, so that their loads overlap
 
-// kSearches partition points; `before` also takes the number of the search. Each halves its range at
-// the middle element, so that the results are those of the textbook's search even where NaN or a
+// kSearches partition points; `before` also takes the number of the search. Each halves its range
+// at the middle element, so that the results are those of the textbook's search even where NaN or a
 // lack of order makes `before` true again.
 template <class F>
 LT_INLINE void partition_points(int64_t *base, int64_t n, F before) {

@@ -8,13 +8,14 @@ namespace {
 
 // Of n values in, or n points of `dims` values, adds 1 or a weight to the element of out (int64, or
 // double where there are weights or values are not integers) that each belongs to. edges[d] are the
-// bins[d] + 1 boundaries of dimension d; `place` says how a bin is found. Values and edges may change
-// under a kernel's hands: it stays in its memory whatever they are.
+// bins[d] + 1 boundaries of dimension d; `place` says how a bin is found. Values and edges may
+// change under a kernel's hands: it stays in its memory whatever they are.
 struct histogram_args {
   uintptr_t in, weights, out, edges, bins;
   int64_t n, dims, place;
   int64_t least, most;  // written by integer_bounds
-  int64_t size, bad;    // the elements of out; bincount sets bad where a value is none of their numbers
+  int64_t size;         // elements of out
+  int64_t bad;          // set by bincount where a value is the number of none of them
 };
 
 struct Bincount {

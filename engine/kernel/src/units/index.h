@@ -138,10 +138,7 @@ struct MaskedFill {
 // clang-format on
 
 LT_UNIT(index){
-    {"gather", "T=Xl", LT_BYTES(Gather)},
-    {"put", "X=lT", LT_BYTES(Put)},
-    {"locate", "T=Tl", LT_INT64(Locate)},
-    {"out_of_range", "=l", LT_INT64(OutOfRange)},
-    {"masked_fill", "T=b", LT_BYTES(MaskedFill)},
-    LT_END,
+    {"gather", "T=Xl", LT_BYTES(Gather)},         {"put", "X=lT", LT_BYTES(Put)},
+    {"locate", "T=Tl", LT_INT64(Locate)},         {"out_of_range", "=l", LT_INT64(OutOfRange)},
+    {"masked_fill", "T=b", LT_BYTES(MaskedFill)}, LT_END,
 };
