@@ -92,12 +92,18 @@ def written(t):
 FREE = ("resize_", "resize_as_", "set_", "share_memory_", "storage_resize_", "storage_fill_", "storage_copy_", "storage_byteswap_", "storage_share_memory_")
 
 
+# They move bytes out of the count, or into it.
+SHARED = ("share_memory_", "storage_share_memory_")
+
+
 def unsound(call, outcome):
     """What no call may do: the first fault found, "" when there is none."""
     if outcome.status == INTERNAL or "internal error" in outcome.message:
         return f"an internal error: {outcome.message}"
     if outcome.live:
         return f"{outcome.live} handles more after the call"
+    if outcome.leaked and call.operator["name"] not in SHARED:
+        return f"{outcome.leaked} bytes stay in use when everything is freed"
     places = dict((at, t) for t, at in call.tensors())
     if outcome.status != OK:
         if not outcome.message:
