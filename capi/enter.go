@@ -54,7 +54,7 @@ func (f frame) runOut() (err error) {
 	for i := range saved {
 		if s := f.c.out[i]; s != nil {
 			saved[i] = new(tensor.Saved)
-			saved[i].Save(usable(of(s)))
+			saved[i].Save(f.usable(of(s)))
 		}
 	}
 	done := false
@@ -71,14 +71,6 @@ func (f frame) runOut() (err error) {
 	err = calls[f.c.op](f)
 	done = true
 	return err
-}
-
-// usable is the tensor of a slot, which no other thread is giving another shape or another place at this moment.
-func usable(s *slot) *tensor.Tensor {
-	if s.tensor.Busy() {
-		panic(status.Runtimef("the tensor, or another one over its storage, is being resized by another thread"))
-	}
-	return s.tensor
 }
 
 // lt_drain releases freed handles without waiting for the next call.

@@ -32,11 +32,40 @@ func (f frame) value(i int) *C.lt_value {
 
 func at[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
 
-func (f frame) tensor(i int) *tensor.Tensor { return usable(of(at[*C.lt_slot](f.value(i)))) }
+// usable is the tensor of a slot, if it is ready.
+func (f frame) usable(s *slot) *tensor.Tensor {
+	if !s.tensor.Ready() {
+		f.refuse(s.tensor)
+	}
+	return s.tensor
+}
+
+// refuse ends the call: another thread is changing the tensor at this moment, or its storage is too small.
+func (f frame) refuse(t *tensor.Tensor) { panic(f.unusable(t)) }
+
+func (f frame) unusable(t *tensor.Tensor) error {
+	op := C.GoString(f.c.name)
+	if t.Busy() {
+		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)
+	}
+	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize that, or the tensor",
+		op, t.Sizes(), t.DType(), t.Reach(), t.Storage().Nbytes())
+}
+
+func (f frame) tensor(i int) *tensor.Tensor { return f.usable(of(at[*C.lt_slot](f.value(i)))) }
+
+// unbacked is tensor for operators on the storage, which may have become too small for the tensor.
+func (f frame) unbacked(i int) *tensor.Tensor {
+	s := of(at[*C.lt_slot](f.value(i)))
+	if s.tensor.Busy() {
+		f.refuse(s.tensor)
+	}
+	return s.tensor
+}
 
 func (f frame) tensorOptional(i int) *tensor.Tensor {
 	if s := at[*C.lt_slot](f.value(i)); s != nil {
-		return usable(of(s))
+		return f.usable(of(s))
 	}
 	return nil
 }
@@ -61,7 +90,7 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 	out := make([]*tensor.Tensor, l.length)
 	for k, h := range unsafe.Slice((*unsafe.Pointer)(l.data), l.length) {
 		if h != nil {
-			out[k] = usable(slotOf(h))
+			out[k] = f.usable(slotOf(h))
 		}
 	}
 	return out
@@ -70,7 +99,7 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 func (f frame) storage(i int) *storage.Storage {
 	s := of(at[*C.lt_slot](f.value(i))).storage
 	if s.Moving() {
-		panic(status.Runtimef("the storage is being resized by another thread"))
+		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))
 	}
 	return s
 }
@@ -182,7 +211,7 @@ func (f frame) index(i int) []ops.IndexItem {
 	for k, item := range unsafe.Slice((*C.tensor_index)(l.data), l.length) {
 		out[k] = ops.IndexItem{Kind: ops.IndexKind(item.kind), Start: int64(item.start), Stop: int64(item.stop), Step: int64(item.step)}
 		if item.kind == C.TENSOR_INDEX_TENSOR {
-			out[k].Tensor = usable(slotOf(unsafe.Pointer(item.tensor)))
+			out[k].Tensor = f.usable(slotOf(unsafe.Pointer(item.tensor)))
 		}
 	}
 	return out

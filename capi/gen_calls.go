@@ -179,26 +179,30 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.Item(f.tensor(0)); return f.setScalar(err, r0) },                    // item
 	func(f frame) error { r0, err := ops.IsContiguous(f.tensor(0), f.format(1)); return f.setBool(err, r0) }, // is_contiguous
 	func(f frame) error { r0, err := ops.IsSetTo(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },      // is_set_to
-	func(f frame) error { err := ops.Resize(f.tensor(0), f.ints(1), f.format(2)); f.refresh(0); return err }, // resize_
+	func(f frame) error {
+		err := ops.Resize(f.unbacked(0), f.ints(1), f.format(2))
+		f.refresh(0)
+		return err
+	}, // resize_
 	func(f frame) error {
 		r0, err := ops.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // narrow_copy
 	func(f frame) error {
-		err := ops.ResizeAs(f.tensor(0), f.tensor(1), f.format(2))
+		err := ops.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
 		f.refresh(0)
 		return err
 	}, // resize_as_
-	func(f frame) error { err := ops.Set(f.tensor(0)); f.refresh(0); return err },                    // set_
-	func(f frame) error { err := ops.SetTensor(f.tensor(0), f.tensor(1)); f.refresh(0); return err }, // set_.tensor
+	func(f frame) error { err := ops.Set(f.unbacked(0)); f.refresh(0); return err },                    // set_
+	func(f frame) error { err := ops.SetTensor(f.unbacked(0), f.tensor(1)); f.refresh(0); return err }, // set_.tensor
 	func(f frame) error {
-		err := ops.SetTensorGeometry(f.tensor(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
+		err := ops.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	}, // set_.tensor_geometry
-	func(f frame) error { err := ops.SetStorage(f.tensor(0), f.storage(1)); f.refresh(0); return err }, // set_.storage
+	func(f frame) error { err := ops.SetStorage(f.unbacked(0), f.storage(1)); f.refresh(0); return err }, // set_.storage
 	func(f frame) error {
-		err := ops.SetStorageGeometry(f.tensor(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
+		err := ops.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	}, // set_.storage_geometry
@@ -1371,17 +1375,17 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // from_blob
 	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },            // data_ptr
-	func(f frame) error { r0, err := ops.IsReadOnly(f.tensor(0)); return f.setBool(err, r0) },            // is_read_only
-	func(f frame) error { r0, err := ops.UntypedStorage(f.tensor(0)); return f.setStorage(err, r0) },     // untyped_storage
+	func(f frame) error { r0, err := ops.IsReadOnly(f.unbacked(0)); return f.setBool(err, r0) },          // is_read_only
+	func(f frame) error { r0, err := ops.UntypedStorage(f.unbacked(0)); return f.setStorage(err, r0) },   // untyped_storage
 	func(f frame) error { r0, r1, r2, err := ops.Lend(f.tensor(0)); return f.setMixed(err, r0, r1, r2) }, // lend
 	func(f frame) error {
 		r0, err := ops.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // from_file
-	func(f frame) error { err := ops.ShareMemory(f.tensor(0)); f.refresh(0); return err },                  // share_memory_
-	func(f frame) error { r0, err := ops.IsShared(f.tensor(0)); return f.setBool(err, r0) },                // is_shared
-	func(f frame) error { r0, err := ops.PinMemory(f.tensor(0)); return f.setTensors(err, r0) },            // pin_memory
-	func(f frame) error { r0, err := ops.IsPinned(f.tensor(0)); return f.setBool(err, r0) },                // is_pinned
+	func(f frame) error { err := ops.ShareMemory(f.unbacked(0)); f.refresh(0); return err },                // share_memory_
+	func(f frame) error { r0, err := ops.IsShared(f.unbacked(0)); return f.setBool(err, r0) },              // is_shared
+	func(f frame) error { r0, err := ops.PinMemory(f.unbacked(0)); return f.setTensors(err, r0) },          // pin_memory
+	func(f frame) error { r0, err := ops.IsPinned(f.unbacked(0)); return f.setBool(err, r0) },              // is_pinned
 	func(f frame) error { r0, err := ops.StorageNew(f.int(0), f.device(1)); return f.setStorage(err, r0) }, // storage_new
 	func(f frame) error {
 		r0, err := ops.StorageFromFile(f.str(0), f.bool(1), f.int(2))
@@ -1390,6 +1394,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.StorageFilename(f.storage(0)); return f.setStr(err, r0) },    // storage_filename
 	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },      // storage_nbytes
 	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) }, // storage_data_ptr
+	func(f frame) error { r0, err := ops.StorageId(f.storage(0)); return f.setInt(err, r0) },          // storage_id
 	func(f frame) error {
 		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
 		return f.setTensors(err, r0)

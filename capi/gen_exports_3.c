@@ -3647,10 +3647,22 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
   return status;
 }
 
+TENSOR_API tensor_status tensor_storage_id(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_id", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_id", "self");
+  tensor_status status = lt_invoke(&frame, "storage_id");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "storage_view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_view", "self");
   LT_ENUM(dtype, -1, 18, "storage_view", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_view");
@@ -3663,23 +3675,11 @@ TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tenso
 TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out) {
   LT_RESULT(out, "storage_slice", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_slice", "self");
   a[1].i = start;
   a[2].i = stop;
   tensor_status status = lt_invoke(&frame, "storage_slice");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tensor_storage_t **out) {
-  LT_RESULT(out, "storage_clone", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_clone", "self");
-  tensor_status status = lt_invoke(&frame, "storage_clone");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
   }

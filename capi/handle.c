@@ -153,6 +153,7 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
         op);
     return TENSOR_ERROR_FORKED;
   }
+  frame->name = op;
   const int64_t before = lt_begin();
   const tensor_status status = (tensor_status)lt_enter(frame);
   lt_end(before);

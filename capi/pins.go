@@ -39,9 +39,8 @@ func pins(t *C.lt_thread) []unsafe.Pointer {
 // pinned tells whether a running call uses a slot.
 func pinned(c *C.lt_slot) bool {
 	for t := (*C.lt_thread)(atomic.LoadPointer(threads.first)); t != nil; t = t.next {
-		p := pins(t)
-		for i := range p {
-			if atomic.LoadPointer(&p[i]) == unsafe.Pointer(c) {
+		for _, p := range pins(t) {
+			if p == unsafe.Pointer(c) {
 				return true
 			}
 		}

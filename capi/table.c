@@ -28,7 +28,7 @@ static struct {
   _Atomic size_t usable;  // bytes
   size_t size;
 } segments[SEGMENTS];
-static _Atomic int filled;  // segments in use
+static int filled;  // segments in use
 
 lt_slot *lt_grow(int64_t slots) {
   const size_t wanted = (size_t)slots * LT_SLOT_BYTES;
@@ -48,10 +48,10 @@ lt_slot *lt_grow(int64_t slots) {
 }
 
 // The place of a handle: a slot and the tag of one of its generations; NULL for other pointers.
-static lt_slot *place(const void *handle, uint32_t *tag) {
+static inline lt_slot *place(const void *handle, uint32_t *tag) {
   const size_t address = (size_t)handle;
   if (address % 8) return NULL;
-  for (int i = filled - 1; i >= 0; i--) {
+  for (int i = 0; i < SEGMENTS; i++) {  // those that are not there have nothing usable
     const size_t at = address - (size_t)segments[i].base;
     if (at >= segments[i].usable) continue;
     *tag = (uint32_t)(at % LT_SLOT_BYTES / 8);

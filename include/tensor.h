@@ -2391,6 +2391,9 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 // The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized.
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out);
 
+// A number that all handles of one storage share, and that no other storage has while it lives.
+TENSOR_API tensor_status tensor_storage_id(const tensor_storage_t *self, int64_t *out);
+
 // All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them (new reference). Bytes, uint8, unless
 // given; the quantized dtypes give the integers that they keep.
 TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out);

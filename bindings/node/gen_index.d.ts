@@ -2584,6 +2584,10 @@ export class Storage extends Handle {
    */
   nbytes(): Int;
   /**
+   * A number that all handles of one storage share, and that no other storage has while it lives.
+   */
+  id(): Int;
+  /**
    * All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
    * given; the quantized dtypes give the integers that they keep.
    */

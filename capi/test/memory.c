@@ -27,6 +27,28 @@ int main(void) {
   OK(tensor_free(big));
   CHECK(in_use() == before);
 
+  // A storage that was made smaller under its tensors is not read beyond its end.
+  tensor_t *left = NULL, *none = NULL;
+  tensor_storage_t *small = NULL;
+  OK(tensor_zeros(million, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &left));
+  OK(tensor_untyped_storage(left, &small));
+  for (int64_t bytes = 0; bytes <= 8; bytes += 4) {
+    OK(tensor_storage_resize_(small, bytes));
+    FAILS(tensor_add(left, a, tensor_int(1), &none), TENSOR_ERROR_RUNTIME,
+          "needs a storage of 4000000 bytes, but its storage was resized to");
+    FAILS(tensor_add_out(a, a, tensor_int(1), left), TENSOR_ERROR_RUNTIME, "was resized to");
+    void *data = NULL;
+    FAILS(tensor_data_ptr(left, &data), TENSOR_ERROR_RUNTIME, "was resized to");
+  }
+  OK(tensor_resize_(left, three, 1, TENSOR_FORMAT_NONE));
+  OK(tensor_zero_(left));
+  OK(tensor_add(left, a, tensor_int(1), &none));
+  CHECK(data_of(none)[2] == 3);
+  OK(tensor_free(none));
+  OK(tensor_free(left));
+  OK(tensor_storage_free(small));
+  CHECK(in_use() == before);
+
   static float external[4] = {1, 2, 3, 4};
   int weight = 1;
   const int64_t four[] = {4}, five[] = {5};

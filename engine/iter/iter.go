@@ -10,14 +10,16 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Grain is the number of elements below which work is not split.
 const Grain = 1 << 15
 
-// streamBytes is the size of an output from which it is written past the caches: none holds it until it is read.
-const streamBytes = 1 << 26
+// StreamBytes is the size of an output from which it is written past the caches: none holds it until it is read. Tests
+// lower it.
+var StreamBytes int64 = 1 << 26
 
 var loops = sync.Pool{New: func() any { return new(kernel.Loop) }}
 
@@ -30,7 +32,7 @@ func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
 }
 
 // Run executes k in dtype compute over operands, of which the first outputs are written. All broadcast to the shape of the
-// first. Their dtypes may differ from those that the kernel computes in.
+// first. Their dtypes may differ from those that the kernel computes in, but for operands that a block cannot stand in for.
 func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands []*tensor.Tensor, params *Params) error {
 	row, err := k.For(op, compute)
 	if err != nil || operands[0].Numel() == 0 {
@@ -40,23 +42,50 @@ func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands
 		return nil
 	}
 	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
 	l.Row = row
 	if params != nil {
 		l.Params = *params
 	}
-	letter := 0
+	if err := prepare(op, l, k, compute, outputs, operands); err != nil {
+		return err
+	}
+	split(l, kernel.Elementwise)
+	return nil
+}
+
+// prepare fills in l for a kernel, whose row is set, and its operands.
+func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, outputs int, operands []*tensor.Tensor) error {
+	l.Fixed = k.Fixed
 	for i, t := range operands {
-		if k.Signature[letter] == '=' {
-			letter++
+		l.Memory[i], l.Compute[i] = t.DType(), operandDType(k.Operands[i], compute)
+		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < outputs && !k.Whole) {
+			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
 		}
-		l.Memory[i], l.Compute[i] = t.DType(), operandDType(k.Signature[letter], compute)
-		letter++
 	}
 	arrange(l, outputs, operands)
-	l.Stream = operands[0].Numel()*operands[0].DType().Size() >= streamBytes
-	split(l, kernel.Elementwise)
-	loops.Put(l)
+	l.Stream = k.Whole && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
 	return nil
+}
+
+// apart tells whether the memory between the first and the last byte of every output is free of inputs.
+func apart(l *kernel.Loop) bool {
+	span := func(k int32) (lo, hi uintptr) {
+		lo, hi = l.Data[k], l.Data[k]+uintptr(l.Memory[k].Size())
+		for d := range l.Ndim {
+			hi += uintptr((l.Sizes[d] - 1) * l.Strides[k][d])
+		}
+		return lo, hi
+	}
+	for out := range l.Outputs {
+		lo, hi := span(out)
+		for in := l.Outputs; in < l.Operands; in++ {
+			if from, to := span(in); from < hi && lo < to {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // runTiny serves a few elements of one dtype that lie side by side, and reports whether that is what the operands are. One
@@ -99,6 +128,7 @@ func Copy(dst, src *tensor.Tensor) {
 		return
 	}
 	l := loops.Get().(*kernel.Loop)
+	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = dst.DType(), src.DType()
 	pair := [2]*tensor.Tensor{dst, src}
 	arrange(l, 1, pair[:])
@@ -120,7 +150,7 @@ func operandDType(letter byte, compute dtype.DType) dtype.DType {
 	case 'C':
 		return compute.ToComplex()
 	}
-	return compute
+	return compute // T and X
 }
 
 // arrange fills in data, sizes and strides: dimensions from the fastest to the slowest, neighbours joined where every

@@ -12,6 +12,7 @@ import (
 // The two must not overlap and not be empty.
 func CopyReversed(dst, src *tensor.Tensor, reversed []bool) {
 	l := loops.Get().(*kernel.Loop)
+	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = dst.DType(), src.DType()
 	l.Operands, l.Outputs = 2, 1
 	size := dst.DType().Size()

@@ -2,7 +2,6 @@ package iter
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -17,19 +16,18 @@ func Scan(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.
 		return false, err
 	}
 	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
 	l.Row = row
 	l.Params = Params{}
-	for i, t := range operands {
-		l.Memory[i], l.Compute[i] = t.DType(), compute
+	if err := prepare(op, l, k, compute, 0, operands); err != nil {
+		return false, err
 	}
-	arrange(l, 0, operands)
 	var found atomic.Bool
 	split(l, func(piece *kernel.Loop) {
 		kernel.Elementwise(piece)
-		if *(*int64)(unsafe.Pointer(&piece.Params)) != 0 {
+		if *paramsOf[int64](piece) != 0 {
 			found.Store(true)
 		}
 	})
-	loops.Put(l)
 	return found.Load(), nil
 }

@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -63,6 +64,7 @@ type Loop struct {
 	Operands, Outputs, Ndim int32
 	Memory, Compute         [MaxOperands]dtype.DType
 	Stream                  bool
+	Fixed                   uint8
 	Data                    [MaxOperands]uintptr
 	Sizes                   [64]int64
 	Strides                 [MaxOperands][64]int64
@@ -73,12 +75,33 @@ type Loop struct {
 var _ [unsafe.Sizeof(Loop{}) - C.sizeof_lt_loop]struct{}
 var _ [C.sizeof_lt_loop - unsafe.Sizeof(Loop{})]struct{}
 
-// Kernel is a named kernel: one function per dtype, 0 where there is none.
+// Kernel is a named kernel: one function per dtype, 0 where there is none. Signature is that of abi.h. Of an elementwise
+// kernel, Operands are the letters of the operands, Whole tells that a block may stand in for its outputs, and Fixed has a
+// bit for every operand that must be handed to it where it lies.
 type Kernel struct {
 	Name      string
 	Signature string
+	Operands  string
+	Whole     bool
+	Fixed     uint8
 	rows      [dtype.Count]uintptr
 	tiny      [dtype.Count]Tiny
+}
+
+// sign reads the signature.
+func (k *Kernel) sign(signature string) {
+	k.Signature = signature
+	at := strings.IndexAny(signature, "=>")
+	if at < 0 {
+		return
+	}
+	k.Whole = signature[at] == '>'
+	k.Operands = signature[:at] + signature[at+1:]
+	for i, letter := range k.Operands {
+		if letter == 'X' {
+			k.Fixed |= 1 << i
+		}
+	}
 }
 
 // Row is the function for dtype d, 0 where the kernel has none; Call refuses that.
@@ -147,7 +170,8 @@ func read(tier string) *table {
 			if entry.name == nil {
 				break
 			}
-			k := &Kernel{Name: C.GoString(entry.name), Signature: C.GoString(entry.signature)}
+			k := &Kernel{Name: C.GoString(entry.name)}
+			k.sign(C.GoString(entry.signature))
 			if supported(k.Name) {
 				for d := range k.rows {
 					k.rows[d] = uintptr(entry.rows[d])

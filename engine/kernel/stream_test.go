@@ -12,40 +12,84 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// Stores past the caches write what plain ones write, and nothing beside it, wherever the rows begin and end.
-func TestStreamedRowsMatchPlainOnes(t *testing.T) {
-	const n, rows, gap, kept = 1531, 3, 7, 64 // elements; bytes on either side of the output
+// rowsOf is two rows of every operand of a kernel, those of the outputs some bytes past the start of a line and apart.
+type rowsOf struct {
+	kernel  *Kernel
+	dtype   dtype.DType
+	types   []dtype.DType
+	outputs int
+	shift   int64
+	inputs  [][]byte
+}
+
+const streamed, streamedRows, streamedGap, kept = 521, 2, 7, 64 // elements; bytes on either side of the output
+
+// run gives the memory of the outputs, which held `before` everywhere.
+func (o *rowsOf) run(t *table, stream bool, before byte) [][]byte {
+	l := &Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream, Fixed: o.kernel.Fixed}
+	l.Sizes[0], l.Sizes[1] = streamed, streamedRows
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	var memory [][]byte
+	for i, of := range o.types {
+		data, gap := []byte(nil), int64(0)
+		if i < o.outputs {
+			gap = streamedGap
+			out := slices.Repeat([]byte{before}, int((streamed+gap)*streamedRows*of.Size()+2*kept))
+			memory = append(memory, out)
+			data = out[kept+o.shift*of.Size():]
+		} else {
+			data = o.inputs[i]
+		}
+		pins.Pin(&data[0])
+		l.Memory[i], l.Compute[i], l.Data[i] = of, of, uintptr(unsafe.Pointer(&data[0]))
+		l.Strides[i][0], l.Strides[i][1] = of.Size(), (streamed+gap)*of.Size()
+	}
+	pins.Pin(l)
+	Call(t.elementwise, unsafe.Pointer(l))
+	return memory
+}
+
+// written cuts the elements that were to be written out of an output's memory, and joins what lies around them.
+func (o *rowsOf) written(memory []byte, of dtype.DType) (elements, around []byte) {
+	at := kept + o.shift*of.Size()
+	around = append(around, memory[:at]...)
+	for range streamedRows {
+		elements = append(elements, memory[at:at+streamed*of.Size()]...)
+		around = append(around, memory[at+streamed*of.Size():at+(streamed+streamedGap)*of.Size()]...)
+		at += (streamed + streamedGap) * of.Size()
+	}
+	return elements, append(around, memory[at:]...)
+}
+
+// Every kernel that promises to write whole outputs and to read none of them does so, in every tier; stores past the caches
+// write what plain ones write, and nothing beside it, wherever the rows begin and end.
+func TestWholeOutputsAndStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, tier := range tierTables() {
-		k := tier.kernels["add"]
-		for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
-			a, b := values(r, d, n*rows, false), values(r, d, n, false)
-			for shift := int64(0); shift < 3; shift++ {
-				add := func(stream, inPlace bool) []byte {
-					out := slices.Repeat([]byte{0xA5}, int((n+gap)*rows*d.Size()+2*kept))
-					l := &Loop{Row: k.Row(d), Operands: 3, Outputs: 1, Ndim: 2, Stream: stream}
-					var pins runtime.Pinner
-					defer pins.Unpin()
-					for i, data := range [][]byte{out[kept+shift*d.Size():], a, b} {
-						if inPlace && i == 1 {
-							copy(out[kept+shift*d.Size():], a)
-							data = out[kept+shift*d.Size():]
-						}
-						pins.Pin(&data[0])
-						l.Memory[i], l.Compute[i], l.Data[i] = d, d, uintptr(unsafe.Pointer(&data[0]))
-						l.Strides[i][0] = d.Size()
-					}
-					l.Sizes[0], l.Sizes[1] = n, rows
-					l.Strides[0][1], l.Strides[1][1] = (n+gap)*d.Size(), n*d.Size()
-					if inPlace {
-						l.Strides[1][1] = l.Strides[0][1]
-					}
-					pins.Pin(l)
-					Call(tier.elementwise, unsafe.Pointer(l))
-					return out
+		for _, k := range tier.elementwiseKernels() {
+			if !k.Whole {
+				continue
+			}
+			assert.Zero(t, k.Fixed, "%s: a block may not stand in for an operand at places of the kernel's choosing", k.Name)
+			for d := range dtype.DType(dtype.Count) {
+				if !k.Has(d) {
+					continue
 				}
-				for _, inPlace := range []bool{false, true} {
-					assert.Equal(t, add(false, inPlace), add(true, inPlace), "%v in tier %s, %d elements past a line, in place %v", d, tier.tier, shift, inPlace)
+				o := rowsOf{kernel: k, dtype: d}
+				o.types, o.outputs = operandTypes(k, d)
+				for i, of := range o.types {
+					o.inputs = append(o.inputs, values(r, of, streamed*streamedRows, i == 2 && slices.Contains(nonzero, k.Name)))
+				}
+				for o.shift = range int64(3) {
+					plain, other, past := o.run(tier, false, 0xA5), o.run(tier, false, 0x5A), o.run(tier, true, 0xA5)
+					for i, of := range o.types[:o.outputs] {
+						want, _ := o.written(plain[i], of)
+						got, around := o.written(other[i], of)
+						assert.True(t, slices.Equal(want, got), "%s of %v in tier %s: the result depends on what was in the output", k.Name, d, tier.tier)
+						assert.Empty(t, slices.DeleteFunc(around, func(b byte) bool { return b == 0x5A }), "%s of %v in tier %s writes beside its output", k.Name, d, tier.tier)
+						assert.True(t, slices.Equal(plain[i], past[i]), "%s of %v in tier %s, %d elements past a line, streamed", k.Name, d, tier.tier, o.shift)
+					}
 				}
 			}
 		}

@@ -42,14 +42,25 @@ var nonzero = []string{"trunc_divide", "floor_divide", "remainder", "fmod"}
 // that they differ by what cancels.
 var fused = []string{"scatter_mul", "lerp", "prod", "cumprod"}
 
-// operandTypes reads a signature for a row of dtype d: the operands' dtypes and the number of outputs.
-func operandTypes(signature string, d dtype.DType) (types []dtype.DType, outputs int) {
-	before, _, _ := strings.Cut(signature, "=")
-	for _, letter := range strings.ReplaceAll(signature, "=", "") {
-		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d}
+// operandTypes lists the operands' dtypes of a row of dtype d and the number of outputs.
+func operandTypes(k *Kernel, d dtype.DType) (types []dtype.DType, outputs int) {
+	for _, letter := range k.Operands {
+		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d, 'X': d}
 		types = append(types, of[letter])
 	}
-	return types, len(before)
+	return types, strings.IndexAny(k.Signature, "=>")
+}
+
+// elementwise lists the elementwise kernels of a tier in order.
+func (t *table) elementwiseKernels() []*Kernel {
+	var kernels []*Kernel
+	for _, k := range t.kernels {
+		if k.Operands != "" {
+			kernels = append(kernels, k)
+		}
+	}
+	slices.SortFunc(kernels, func(a, b *Kernel) int { return strings.Compare(a.Name, b.Name) })
+	return kernels
 }
 
 // operand is memory for n elements, gap elements apart, with numbers of its dtype.
@@ -108,11 +119,30 @@ func number(r *rand.Rand, exponents float64) float64 {
 	}
 }
 
+// reach is the number of positions that the index of a kernel names.
+const reach = 40
+
+// indices gives numbers of which some name a position and some, where asked for, do not.
+func indices(r *rand.Rand, elements int64, wrong bool) []byte {
+	bytes := make([]byte, max(elements*8, 8))
+	for at := 0; at < len(bytes); at += 8 {
+		i := int64(r.IntN(2*reach)) - reach
+		if wrong && r.IntN(100) == 0 {
+			i = int64(r.Uint64())
+		}
+		*(*int64)(unsafe.Pointer(&bytes[at])) = i
+	}
+	return bytes
+}
+
 // run computes n elements over copies of the operands, with the strides in elements, and gives the memory of the
 // outputs and the parameters, where kernels without outputs leave what they found.
 func run(t *table, k *Kernel, d dtype.DType, operands []operand, outputs int, n int64, gaps []int64) [][]byte {
-	l := &Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1}
+	l := &Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1, Fixed: k.Fixed}
 	l.Sizes[0] = n
+	if k.Fixed != 0 {
+		*(*[2]int64)(unsafe.Pointer(&l.Params)) = [2]int64{d.Size(), reach}
+	}
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	var memory [][]byte
@@ -201,16 +231,14 @@ func TestTiersAgree(t *testing.T) {
 	for n := range int64(101) {
 		lengths = append(lengths, n)
 	}
-	for name, base := range tables[0].kernels {
-		if !strings.Contains(base.Signature, "=") {
-			continue
-		}
+	for _, base := range tables[0].elementwiseKernels() {
+		name := base.Name
 	rows:
 		for d := range dtype.DType(dtype.Count) {
 			if !base.Has(d) || d.IsComplex() && slices.Contains(fused, name) {
 				continue
 			}
-			types, outputs := operandTypes(base.Signature, d)
+			types, outputs := operandTypes(base, d)
 			r := rand.New(rand.NewPCG(uint64(d), uint64(len(name))))
 			for i, gaps := range gapsOf(len(types), outputs) {
 				for _, n := range lengths {
@@ -220,7 +248,11 @@ func TestTiersAgree(t *testing.T) {
 					var operands []operand
 					for k, of := range types {
 						avoid := k == 2 && slices.Contains(nonzero, name)
-						operands = append(operands, operand{of, values(r, of, max(n*gaps[k], 1), avoid)})
+						o := operand{of, values(r, of, max(n*gaps[k], 1)+reach, avoid)}
+						if base.Fixed != 0 && base.Operands[k] == 'l' {
+							o.bytes = indices(r, n*gaps[k], n%7 == 3)
+						}
+						operands = append(operands, o)
 					}
 					want := run(tables[0], base, d, operands, outputs, n, gaps)
 					for _, tier := range tables[1:] {
@@ -377,6 +409,30 @@ func TestCastsOfTiersAgree(t *testing.T) {
 					for _, tier := range tables[1:] {
 						assert.Zero(t, apart(to, want, compute(tier)), "%v to %v in tier %s: %d elements, strides %v", from, to, tier.tier, n, gaps)
 					}
+				}
+			}
+		}
+	}
+}
+
+// Copies move the bits of every dtype as they are, those of signalling NaN too, wherever the elements lie.
+func TestCopiesKeepTheBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, tier := range tierTables() {
+		for d := range dtype.DType(dtype.Count) {
+			for _, gaps := range [][]int64{{1, 1}, {3, 1}, {1, 3}, {3, 2}, {1, 0}} {
+				const n = 133
+				in, out := make([]byte, n*3*d.Size()), make([]byte, n*3*d.Size())
+				for i := range in {
+					in[i] = byte(r.Uint32()) | 0x7d // many are NaN
+				}
+				l := Loop{Operands: 2, Outputs: 1, Ndim: 1}
+				l.Memory[0], l.Memory[1] = d, d
+				l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = n, gaps[0]*d.Size(), gaps[1]*d.Size()
+				call(tier.copy, l, [][]byte{out, in}, func(l *Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
+				for i := range int64(n) {
+					to, from := i*gaps[0]*d.Size(), i*gaps[1]*d.Size()
+					assert.Equal(t, in[from:from+d.Size()], out[to:to+d.Size()], "%v in tier %s, strides %v, element %d", d, tier.tier, gaps, i)
 				}
 			}
 		}

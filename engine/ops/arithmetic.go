@@ -27,7 +27,7 @@ var (
 
 // checkAlpha refuses a factor that the result's dtype cannot hold.
 func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
-	if c := alpha.DType().Category(); c > result.Category() || c == dtype.Boolean && result != dtype.Bool {
+	if c := alpha.DType().Category(); c > max(result.Category(), dtype.Integral) || c == dtype.Boolean && result != dtype.Bool {
 		return status.Runtimef("%s: %s %v must be of the category of the result's dtype %v or a lower one, and bool only with bool", op, name, alpha, result)
 	}
 	return nil

@@ -84,8 +84,8 @@ func ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case self.DType().IsComplex():
 		return nil, status.Typef("%s: is only supported for floating dtypes, but self has dtype %v", op, self.DType())
-	case !self.DType().IsFloatingPoint():
-		return nil, status.NotImplementedf("%s: is only supported for floating dtypes, but self has dtype %v", op, self.DType())
+	case self.DType().ToComplex().ToReal() != self.DType() || self.DType() == dtype.BFloat16:
+		return nil, status.NotImplementedf("%s: is only supported for float16, float32 and float64, but self has dtype %v", op, self.DType())
 	case n < 0:
 		return nil, status.Runtimef("%s: self must have one or more dimensions", op)
 	case self.Sizes()[n] != 2:

@@ -94,10 +94,18 @@ func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev dev
 	return cloned("to", self, d, dev, f)
 }
 
-// writable refuses in-place writes to read-only memory and to tensors in which elements share memory.
-func writable(op string, self *tensor.Tensor) error {
+// fillable refuses in-place writes to read-only memory. Elements may share memory where all are given the same value.
+func fillable(op string, self *tensor.Tensor) error {
 	if self.Storage().ReadOnly() {
 		return status.Runtimef("%s: self is read-only memory of another owner; clone() it first", op)
+	}
+	return nil
+}
+
+// writable refuses in-place writes to read-only memory and to tensors in which elements share memory.
+func writable(op string, self *tensor.Tensor) error {
+	if err := fillable(op, self); err != nil {
+		return err
 	}
 	return iter.CheckOverlap(op, self)
 }
@@ -175,7 +183,11 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.NotImplementedf("fill_: cannot copy out of meta tensor; no data!")
 	}
 	if out != nil {
-		if err := writable("fill_", out); err != nil {
+		check := writable
+		if value.IsNumber() {
+			check = fillable
+		}
+		if err := check("fill_", out); err != nil {
 			return nil, err
 		}
 	}
@@ -199,7 +211,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Zero writes zeros.
 func Zero(self *tensor.Tensor) error {
-	if err := writable("zero_", self); err != nil {
+	if err := fillable("zero_", self); err != nil {
 		return err
 	}
 	return fillWith(self, dtype.IntScalar(0))

@@ -124,8 +124,8 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	switch {
 	case repeats.Dim() != 1:
 		return nil, status.Runtimef("%s: only accept 1D vector as repeat, but got shape %v", op, repeats.Sizes())
-	case repeats.DType() != dtype.Int64 && repeats.DType() != dtype.Int32:
-		return nil, status.Runtimef("%s: repeats has to be Long or Int tensor, but got %v", op, repeats.DType())
+	case !repeats.DType().IsIntegral():
+		return nil, status.NotImplementedf("%s: not implemented for repeats of dtype %v; give integers", op, repeats.DType())
 	case repeats.IsMeta():
 		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	}

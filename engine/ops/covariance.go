@@ -17,7 +17,7 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 		return nil, status.Runtimef("cov: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
 	if self.DType() == dtype.Bool {
-		return nil, status.Runtimef("cov: bool dtype is not supported for input")
+		return nil, status.NotImplementedf("cov: bool dtype is not supported for input")
 	}
 	rows, n := int64(1), self.Numel()
 	if self.Dim() == 2 {

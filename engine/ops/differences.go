@@ -35,6 +35,9 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 	if n == 0 {
 		return copyOf("diff", out, t)
 	}
+	if t.Numel() == 0 { // nobody takes differences of nothing n times
+		return s.result(out, s.empty(t, t.DType(), s.part(t, at, 0, size-n).Sizes()...))
+	}
 	for range n {
 		size--
 		if size < 0 {
@@ -125,7 +128,7 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 		return nil, status.Indexf("%s: y must have at least one dimension", op)
 	}
 	if y.DType() == dtype.Bool || x != nil && x.DType() == dtype.Bool {
-		return nil, status.Runtimef("%s: received a bool input, but bool is not supported", op)
+		return nil, status.NotImplementedf("%s: received a bool input, but bool is not supported", op)
 	}
 	n := y.Sizes()[at]
 	if n == 0 && !cumulative {
@@ -255,6 +258,9 @@ func Cross(out, self, other *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 func Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 2 {
 		return nil, status.Runtimef("trace: expected a matrix, but got tensor with dim %d", self.Dim())
+	}
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("trace: not implemented for dtype bool")
 	}
 	s := &scope{op: "trace"}
 	defer s.close()

@@ -47,8 +47,8 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	const op = "cdist"
 	d := resultType(x1, x2)
 	switch {
-	case !x1.DType().IsFloatingPoint() || !x2.DType().IsFloatingPoint():
-		return nil, status.Runtimef("%s: only supports floating-point dtypes, got %v and %v", op, x1.DType(), x2.DType())
+	case !d.IsFloatingPoint() || d.IsReducedFloat() || !x1.DType().IsFloatingPoint() || !x2.DType().IsFloatingPoint():
+		return nil, status.Runtimef("%s: only supports float32 and float64, got %v and %v", op, x1.DType(), x2.DType())
 	case x1.Dim() < 2 || x2.Dim() < 2:
 		return nil, status.Runtimef("%s: needs at least 2D tensors, got shapes %v and %v", op, x1.Sizes(), x2.Sizes())
 	case x1.Sizes()[x1.Dim()-1] != x2.Sizes()[x2.Dim()-1]:

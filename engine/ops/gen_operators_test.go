@@ -481,6 +481,7 @@ var operators = map[string]any{
 	"storage_filename":         StorageFilename,
 	"storage_nbytes":           StorageNbytes,
 	"storage_data_ptr":         StorageDataPtr,
+	"storage_id":               StorageId,
 	"storage_view":             StorageView,
 	"storage_slice":            StorageSlice,
 	"storage_clone":            StorageClone,

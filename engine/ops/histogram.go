@@ -22,6 +22,7 @@ type histogramArgs struct {
 	in, weights, out, edges, bins uintptr
 	n, dims, place                int64
 	least, most                   int64
+	size, bad                     int64
 }
 
 // place says how the bin of a value is found.
@@ -77,7 +78,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	counts, err := tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device())
 	s.keep(counts, err)
-	args := histogramArgs{n: self.Numel()}
+	args := histogramArgs{n: self.Numel(), size: max(top+1, minlength)}
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
@@ -89,6 +90,9 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	args.in, args.out = uintptr(in.Data()), uintptr(counts.Data())
 	kernel.Call(bincountKernel.Row(d), unsafe.Pointer(&args))
+	if args.bad != 0 {
+		return nil, status.Runtimef("%s: the elements were written to while they were counted", op)
+	}
 	return s.result(nil, s.cast(counts, result))
 }
 

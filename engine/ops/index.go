@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -56,7 +57,7 @@ func (g *geometry) drop(d int, index int64) error {
 }
 
 // basic applies the ints, slices, new axes and the ellipsis of an index, which give a view, and collects index tensors by
-// the dimension of that view which they index; nil where there are none.
+// the dimension of that view which they index; nil where there are none. Whatever the error, releaseMade takes the tensors.
 func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tensor, tensors []*tensor.Tensor, err error) {
 	consumed, ellipses := 0, 0
 	for _, item := range items {
@@ -90,13 +91,13 @@ func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tens
 		switch item.Kind {
 		case IndexInt:
 			if err := g.drop(d, item.Start); err != nil {
-				return nil, nil, err
+				return nil, tensors, err
 			}
 		case IndexSlice:
 			step := Int(item.Step).Or(1)
 			begin, n, err := sliceRange(op, g.sizes[d], Int(item.Start), Int(item.Stop), step)
 			if err != nil {
-				return nil, nil, err
+				return nil, tensors, err
 			}
 			g.offset += begin * g.strides[d]
 			g.sizes[d] = n
@@ -110,7 +111,7 @@ func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tens
 		case IndexBool:
 			mask, err := boolTensor(op, item.Start != 0)
 			if err != nil {
-				return nil, nil, err
+				return nil, tensors, err
 			}
 			g.insert(d)
 			record(mask, 1)
@@ -118,7 +119,7 @@ func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tens
 			t := item.Tensor
 			if t.Dim() == 0 && t.DType().IsIntegral() && !isMask(t) && !t.IsMeta() {
 				if err := g.drop(d, t.Item().I); err != nil {
-					return nil, nil, err
+					return nil, tensors, err
 				}
 				continue
 			}
@@ -159,6 +160,14 @@ func (a *advanced) hold(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	return t, err
 }
 
+// axis is an index tensor with the dimensions of the view that it indexes: one, or the several that a mask covers, where these
+// make up one line of memory.
+type axis struct {
+	first, dims  int
+	size, stride int64
+	positions    *tensor.Tensor
+}
+
 // resolve turns index tensors, one for each of view's dimensions or nil, into the elements that they name: masks become
 // positions, positions are checked and broadcast, and the dimensions of the positions stand where the index tensors stood,
 // or first where those stood apart.
@@ -169,16 +178,18 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 			a.release()
 		}
 	}()
-	perDim := make([]*tensor.Tensor, view.Dim())
+	var axes []axis
 	for d, t := range tensors {
 		switch {
 		case t == nil || t == absorbed:
 		case t.Device() != view.Device() && t.Device().Type != device.CPU:
 			return a, status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, view.Device(), t.Device())
 		case isMask(t):
-			if err := a.expandMask(op, view, perDim, d, t); err != nil {
+			found, err := a.expandMask(op, view, d, t)
+			if err != nil {
 				return a, err
 			}
+			axes = append(axes, found...)
 		case !t.DType().IsIntegral():
 			return a, status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", op, t.DType())
 		default:
@@ -189,34 +200,26 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 			if err != nil {
 				return a, err
 			}
-			perDim[d] = p
+			axes = append(axes, axis{d, 1, size, view.Strides()[d], p})
 		}
 	}
-	var dims []int
-	var common []int64
-	for d, t := range perDim {
-		if t == nil {
-			continue
-		}
-		dims = append(dims, d)
-		if len(dims) == 1 {
-			common = t.Sizes()
-			continue
-		}
-		if common, err = shape.Broadcast(op, common, t.Sizes()); err != nil {
-			return a, status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", op, shapesOf(perDim))
+	common := axes[0].positions.Sizes()
+	for _, x := range axes[1:] {
+		if common, err = shape.Broadcast(op, common, x.positions.Sizes()); err != nil {
+			return a, status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", op, shapesOf(axes))
 		}
 	}
-	before := 0
-	if dims[len(dims)-1]-dims[0] == len(dims)-1 {
-		before = dims[0]
+	before, together := axes[0].first, true // the dimensions that stay before those of the positions
+	for i, x := range axes[1:] {
+		together = together && x.first == axes[i].first+axes[i].dims
 	}
-	indexed := make([]int64, len(common))
-	a.sizes = append(a.sizes, common...)
-	a.strides = append(a.strides, indexed...)
+	if !together {
+		before = 0
+	}
+	a.sizes, a.strides = append(a.sizes, common...), make([]int64, len(common))
 	place := 0
-	for d := range perDim {
-		if perDim[d] != nil {
+	for d := range view.Dim() {
+		if slices.ContainsFunc(axes, func(x axis) bool { return d >= x.first && d < x.first+x.dims }) {
 			continue
 		}
 		if place < before {
@@ -226,100 +229,87 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 		}
 		a.sizes, a.strides = append(a.sizes, view.Sizes()[d]), append(a.strides, view.Strides()[d])
 	}
-	return a, a.locate(op, view, perDim, dims, common, before)
+	return a, a.locate(op, view, axes, common, before)
 }
 
-// locate joins the positions of all indexed dimensions into one index.
-func (a *advanced) locate(op string, view *tensor.Tensor, perDim []*tensor.Tensor, dims []int, common []int64, before int) error {
-	after := len(a.sizes) - before - len(common)
-	ones := func(n int) []int64 { return slices.Repeat([]int64{1}, n) }
-	shaped := slices.Concat(ones(before), common, ones(after))
+// locate joins the positions along all axes into one index.
+func (a *advanced) locate(op string, view *tensor.Tensor, axes []axis, common []int64, before int) error {
 	from, err := a.hold(tensor.EmptyStrided(op, a.sizes, a.strides, view.DType(), device.Device{Type: device.Meta, Index: -1}))
 	if err != nil {
 		return err
 	}
 	a.inputs = append(a.inputs, from)
-	for _, d := range dims {
-		full, err := a.hold(expand(op, perDim[d], common))
+	spread := func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		full, err := expand(op, t, common)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		strides := slices.Concat(make([]int64, before), full.Strides(), make([]int64, after))
-		t, err := a.hold(full.View(op, a.sizes, strides, full.Offset()))
+		defer full.Release()
+		strides := make([]int64, len(a.sizes))
+		copy(strides[before:], full.Strides())
+		return a.hold(full.View(op, a.sizes, strides, full.Offset()))
+	}
+	for _, x := range axes {
+		t, err := spread(x.positions)
 		if err != nil {
 			return err
 		}
 		a.inputs = append(a.inputs, t)
 	}
-	if len(dims) == 1 {
-		a.step = view.Strides()[dims[0]]
-		index, err := a.hold(perDim[dims[0]].View(op, shaped, shape.ContiguousStrides(shaped), 0))
-		a.index = index
-		return err
+	if len(axes) == 1 || view.IsMeta() {
+		a.step, a.size, a.index = axes[0].stride, axes[0].size, a.inputs[1]
+		return nil
 	}
-	a.step = 1
-	index, err := a.hold(tensor.Zeros(op, shaped, dtype.Int64, device.Host))
+	sum, err := a.hold(tensor.Zeros(op, common, dtype.Int64, device.Host))
 	if err != nil {
 		return err
 	}
-	a.index = index
-	sum := int64s(index)
-	for _, d := range dims {
-		full, err := expand(op, perDim[d], common)
-		if err != nil {
+	a.step, a.size = 1, 1
+	for _, x := range axes {
+		if err := iter.RunIndexed(op, locateKernel, dtype.Int64, []*tensor.Tensor{sum, sum, x.positions}, x.stride, x.size); err != nil {
 			return err
 		}
-		p, err := rowMajor(op, full)
-		full.Release()
-		if err != nil {
-			return err
-		}
-		stride := view.Strides()[d]
-		for i, x := range int64s(p) {
-			sum[i] += x * stride
-		}
-		p.Release()
+		a.size += (x.size - 1) * x.stride
 	}
-	return nil
+	a.index, err = spread(sum)
+	return err
 }
 
-// expandMask replaces a mask by the positions of its set elements, one tensor for each of its dimensions.
-func (a *advanced) expandMask(op string, view *tensor.Tensor, perDim []*tensor.Tensor, d int, mask *tensor.Tensor) error {
-	if mask.IsMeta() {
-		return status.NotImplementedf("%s: a mask on the meta device has no values to select by", op)
-	}
+// expandMask finds the positions of the elements that are set in a mask of view's dimensions from d on: along one axis where
+// these dimensions make up one line of memory, and otherwise along each.
+func (a *advanced) expandMask(op string, view *tensor.Tensor, d int, mask *tensor.Tensor) ([]axis, error) {
 	for k, n := range mask.Sizes() {
 		if n != view.Sizes()[d+k] {
-			return status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", op, mask.Sizes(), k, view.Sizes(), d+k)
+			return nil, status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", op, mask.Sizes(), k, view.Sizes(), d+k)
 		}
 	}
-	if mask.Dim() == 0 {
-		one, err := mask.View(op, []int64{1}, []int64{1}, mask.Offset())
-		if err != nil {
-			return err
-		}
-		defer one.Release()
-		mask = one
+	dims := max(mask.Dim(), 1)
+	line := true
+	for k := d; k+1 < d+dims; k++ {
+		line = line && view.Strides()[k] == view.Strides()[k+1]*view.Sizes()[k+1]
+	}
+	if line {
+		flat, err := a.hold(flatNonzero(op, mask))
+		return []axis{{d, dims, shape.Product(view.Sizes()[d : d+dims]), view.Strides()[d+dims-1], flat}}, err
 	}
 	found, err := nonzeroColumns(op, mask)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var axes []axis
 	for k, t := range found {
 		a.held = append(a.held, t)
-		perDim[d+k] = t
+		axes = append(axes, axis{d + k, 1, view.Sizes()[d+k], view.Strides()[d+k], t})
 	}
-	return nil
+	return axes, nil
 }
 
-func shapesOf(tensors []*tensor.Tensor) string {
-	var s string
-	for _, t := range tensors {
-		if t != nil {
-			s += formatShape(t.Sizes()) + ", "
-		}
+func shapesOf(axes []axis) string {
+	var shapes []string
+	for _, x := range axes {
+		shapes = append(shapes, formatShape(x.positions.Sizes()))
 	}
-	return s[:max(len(s)-2, 0)]
+	return strings.Join(shapes, ", ")
 }
 
 // IndexGet reads self[index].
@@ -361,7 +351,7 @@ func readAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (*te
 
 // soleMask is the mask when a mask of all dimensions is all there is to an index.
 func soleMask(view *tensor.Tensor, tensors []*tensor.Tensor) *tensor.Tensor {
-	if len(tensors) == 0 || tensors[0] == nil || !isMask(tensors[0]) || !slices.Equal(tensors[0].Sizes(), view.Sizes()) || view.IsMeta() {
+	if len(tensors) == 0 || tensors[0] == nil || !isMask(tensors[0]) || !slices.Equal(tensors[0].Sizes(), view.Sizes()) || view.IsMeta() || tensors[0].IsMeta() {
 		return nil
 	}
 	return tensors[0]
@@ -380,22 +370,34 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 	if err := checkFits("index_put_", value, self.DType()); err != nil {
 		return err
 	}
-	t, err := single("index_put_", value, self.DType())
+	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {
+		if len(tensors) == 0 {
+			if err := fillable("index_put_", view); err != nil {
+				return err
+			}
+			return fillWith(view, value)
+		}
+		t, err := single("index_put_", value, self.DType())
+		if err != nil {
+			return err
+		}
+		defer t.Release()
+		return putAdvanced("index_put_", view, tensors, t, false)
+	})
+}
+
+// withIndex gives change what basic makes of an index.
+func withIndex(self *tensor.Tensor, items []IndexItem, change func(view *tensor.Tensor, tensors []*tensor.Tensor) error) error {
+	view, tensors, err := basic("index_put_", self, items)
+	defer releaseMade(tensors, items)
 	if err != nil {
 		return err
 	}
-	defer t.Release()
-	return assignIndex(self, items, t)
+	defer view.Release()
+	return change(view, tensors)
 }
 
 func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
-	view, tensors, err := basic("index_put_", self, items)
-	if err != nil {
-		releaseMade(tensors, items)
-		return err
-	}
-	defer releaseMade(tensors, items)
-	defer view.Release()
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
 	lead := 0
 	for lead < value.Dim() && value.Sizes()[lead] == 1 {
@@ -406,10 +408,12 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 		return err
 	}
 	defer stripped.Release()
-	if len(tensors) == 0 {
-		return assign("index_put_", view, stripped)
-	}
-	return putAdvanced("index_put_", view, tensors, stripped, false)
+	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {
+		if len(tensors) == 0 {
+			return assign("index_put_", view, stripped)
+		}
+		return putAdvanced("index_put_", view, tensors, stripped, false)
+	})
 }
 
 // putAdvanced writes, or adds, value to the elements of view that tensors name.
@@ -417,40 +421,55 @@ func putAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor, value
 	if err := oneDevice(op, view, value); err != nil {
 		return err
 	}
-	if err := writable(op, view); err != nil {
+	check := writable
+	if value.Numel() == 1 && !accumulate {
+		check = fillable
+	}
+	if err := check(op, view); err != nil {
 		return err
 	}
 	if mask := soleMask(view, tensors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
-		return fillByMask(op, view, mask, value.Item())
+		return fillByMask(op, view, mask, value)
 	}
 	if value.DType() != view.DType() {
 		return status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",
 			op, view.DType(), value.DType(), view.DType())
 	}
+	tensors = slices.Clone(tensors)
 	for i, t := range tensors {
-		if t != nil && t != absorbed && t.Storage() == view.Storage() {
-			held, err := Clone(t, shape.Preserve)
-			if err != nil {
-				return err
-			}
-			defer held.Release()
-			tensors[i] = held
+		if t == nil || t == absorbed {
+			continue
 		}
+		held, err := apartFrom(op, view, t)
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+		tensors[i] = held
+	}
+	mismatch := func(sizes []int64) error {
+		return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
+	}
+	if mask := soleMask(view, tensors); mask != nil && view.IsContiguous() && value.Dim() == 1 && value.Numel() != 1 && !accumulate {
+		return scatterByMask(op, view, mask, value, func(set int64) error {
+			if set != value.Numel() {
+				return mismatch([]int64{set})
+			}
+			return nil
+		})
 	}
 	a, err := resolve(op, view, tensors)
 	if err != nil {
 		return err
 	}
 	defer a.release()
-	if value.Storage() == view.Storage() {
-		if value, err = Clone(value, shape.Preserve); err != nil {
-			return err
-		}
-		defer value.Release()
+	if value, err = apartFrom(op, view, value); err != nil {
+		return err
 	}
+	defer value.Release()
 	full, err := shape.Broadcast(op, value.Sizes(), a.sizes)
 	if err != nil || !slices.Equal(full, a.sizes) {
-		return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), a.sizes)
+		return mismatch(a.sizes)
 	}
 	if view.IsMeta() || shape.Product(a.sizes) == 0 {
 		return nil
@@ -467,7 +486,7 @@ func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor
 	if err != nil {
 		return nil, err
 	}
-	return modified("index_put", out, self, func(to *tensor.Tensor) error {
+	return modified("index_put", out, self, fillable, shape.Preserve, func(to *tensor.Tensor) error {
 		if len(given) == 0 {
 			return assign("index_put", to, values)
 		}
@@ -499,15 +518,16 @@ func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]*t
 	return given, nil
 }
 
-// modified runs change on out, when it is self in place, and otherwise on a copy of self: a fresh one, or out.
-func modified(op string, out, self *tensor.Tensor, change func(*tensor.Tensor) error) (*tensor.Tensor, error) {
+// modified runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a
+// fresh one, or out.
+func modified(op string, out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(*tensor.Tensor) error) (*tensor.Tensor, error) {
 	if out == self {
-		if err := writable(op, out); err != nil {
+		if err := check(op, out); err != nil {
 			return nil, err
 		}
 		return out, change(out)
 	}
-	to, err := cloned(op, self, self.DType(), self.Device(), shape.Preserve)
+	to, err := cloned(op, self, self.DType(), self.Device(), f)
 	if err != nil {
 		return nil, err
 	}

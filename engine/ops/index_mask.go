@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -26,8 +27,8 @@ func formatShape(sizes []int64) string { return fmt.Sprint(sizes) }
 
 // maskArgs mirrors mask_args of masks.h.
 type maskArgs struct {
-	mask, from, to uintptr
-	n, base, count int64
+	mask, from, to        uintptr
+	n, base, count, limit int64
 }
 
 // maskPieces is a contiguous mask cut into pieces, with the number of set bytes before each.
@@ -67,6 +68,24 @@ func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
 	})
 }
 
+// move runs a kernel that moves the selected elements of every piece, whose memory place gives. Another thread may write to
+// the mask after it was counted: no more elements are moved than there is room for.
+func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskArgs)) error {
+	var changed atomic.Bool
+	m.each(func(p int64, args *maskArgs) {
+		args.limit = m.starts[p+1] - m.starts[p]
+		place(p, args)
+		kernel.Call(fn, unsafe.Pointer(args))
+		if args.count != args.limit {
+			changed.Store(true)
+		}
+	})
+	if changed.Load() {
+		return status.Runtimef("%s: the mask was written to while its elements were selected", op)
+	}
+	return nil
+}
+
 // truth is a contiguous mask of the elements of t that are not zero.
 func truth(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return cloneUnless(op, t, t.DType() == dtype.Bool && t.IsContiguous(), dtype.Bool)
@@ -87,11 +106,9 @@ func flatNonzero(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.each(func(p int64, args *maskArgs) {
+	return made(out, nil, m.move(op, maskPositions, func(p int64, args *maskArgs) {
 		args.to = uintptr(out.Data()) + uintptr(8*m.starts[p])
-		kernel.Call(maskPositions, unsafe.Pointer(args))
-	})
-	return out, nil
+	}))
 }
 
 // nonzeroColumns lists the positions of t's elements that are not zero, one tensor for each dimension.
@@ -118,14 +135,17 @@ func nonzeroColumns(op string, t *tensor.Tensor) ([]*tensor.Tensor, error) {
 
 // unravel writes the coordinates of row-major numbers, a column for each dimension.
 func unravel(flat, sizes []int64, columns [][]int64) {
-	for i, at := range flat {
-		for d := len(sizes) - 1; d > 0; d-- {
-			next := at / sizes[d]
-			columns[d][i] = at - next*sizes[d]
-			at = next
+	parallel.For(int64(len(flat)), iter.Grain/8, func(begin, end int64) {
+		for i := begin; i < end; i++ {
+			at := flat[i]
+			for d := len(sizes) - 1; d > 0; d-- {
+				next := at / sizes[d]
+				columns[d][i] = at - next*sizes[d]
+				at = next
+			}
+			columns[0][i] = at
 		}
-		columns[0][i] = at
-	}
+	})
 }
 
 // Nonzero lists the positions of the elements that are not zero, a row for each.
@@ -199,13 +219,11 @@ func selectByMask(op string, self, mask *tensor.Tensor) (*tensor.Tensor, error) 
 	if err != nil {
 		return nil, err
 	}
-	take, size := maskTake.Row(bytesDType(self.DType())), self.DType().Size()
-	m.each(func(p int64, args *maskArgs) {
+	size := self.DType().Size()
+	return made(out, nil, m.move(op, maskTake.Row(bytesDType(self.DType())), func(p int64, args *maskArgs) {
 		args.from = uintptr(from.Data()) + uintptr(args.base*size)
 		args.to = uintptr(out.Data()) + uintptr(m.starts[p]*size)
-		kernel.Call(take, unsafe.Pointer(args))
-	})
-	return out, nil
+	}))
 }
 
 func wantBool(op string, mask *tensor.Tensor) error {
@@ -252,8 +270,8 @@ func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	return out, assign("masked_select", out, found)
 }
 
-// fillByMask writes value where mask, which broadcasts to self, is set.
-func fillByMask(op string, self, mask *tensor.Tensor, value dtype.Scalar) error {
+// fillByMask writes the single element of value where mask, which broadcasts to self, is set.
+func fillByMask(op string, self, mask, value *tensor.Tensor) error {
 	if self.IsMeta() || self.Numel() == 0 {
 		return nil
 	}
@@ -263,7 +281,11 @@ func fillByMask(op string, self, mask *tensor.Tensor, value dtype.Scalar) error 
 	}
 	defer to.Release()
 	var p iter.Params
-	p.Set(0, self.DType(), value)
+	if value.DType() == self.DType() {
+		copy(p[:], unsafe.Slice((*byte)(value.Data()), self.DType().Size()))
+	} else {
+		p.Set(0, self.DType(), value.Item())
+	}
 	return iter.Run(op, maskedFillKernel, to.DType(), 1, []*tensor.Tensor{to, mask}, &p)
 }
 
@@ -294,7 +316,7 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 		if !slices.Equal(sizes, self.Sizes()) {
 			return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
 		}
-		if err := writable(op, out); err != nil {
+		if err := fillable(op, out); err != nil {
 			return nil, err
 		}
 		if mask.Storage() == out.Storage() && !iter.SameView(mask, out) {
@@ -309,11 +331,11 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 		defer from.Release()
-		if to, err = cloned(op, from, self.DType(), self.Device(), shape.Preserve); err != nil {
+		if to, err = cloned(op, from, self.DType(), self.Device(), shape.Contiguous); err != nil {
 			return nil, err
 		}
 	}
-	return made(to, out, fillByMask(op, to, mask, value.Item()))
+	return made(to, out, fillByMask(op, to, mask, value))
 }
 
 // MaskedScatter writes the elements of source, one after another, where mask is set.
@@ -344,7 +366,7 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	if out != nil {
 		base = self
 	}
-	return modified(op, out, base, func(to *tensor.Tensor) error {
+	return modified(op, out, base, writable, shape.Contiguous, func(to *tensor.Tensor) error {
 		if to.IsMeta() {
 			return nil
 		}
@@ -353,11 +375,18 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 			return err
 		}
 		defer full.Release()
-		return scatterByMask(op, to, full, source)
+		return scatterByMask(op, to, full, source, func(set int64) error {
+			if set > source.Numel() {
+				return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), set)
+			}
+			return nil
+		})
 	})
 }
 
-func scatterByMask(op string, to, mask, source *tensor.Tensor) error {
+// scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits refuses numbers of
+// set elements that source is not for.
+func scatterByMask(op string, to, mask, source *tensor.Tensor, fits func(set int64) error) error {
 	set, err := truth(op, mask)
 	if err != nil {
 		return err
@@ -369,8 +398,8 @@ func scatterByMask(op string, to, mask, source *tensor.Tensor) error {
 	}
 	defer values.Release()
 	m := countMask(set)
-	if m.total() > source.Numel() {
-		return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), m.total())
+	if err := fits(m.total()); err != nil {
+		return err
 	}
 	work, err := rowMajor(op, to)
 	if err != nil {
@@ -385,14 +414,13 @@ func scatterByMask(op string, to, mask, source *tensor.Tensor) error {
 		defer held.Release()
 		values = held
 	}
-	give, size := maskGive.Row(bytesDType(to.DType())), to.DType().Size()
-	m.each(func(p int64, args *maskArgs) {
+	size := to.DType().Size()
+	err = m.move(op, maskGive.Row(bytesDType(to.DType())), func(p int64, args *maskArgs) {
 		args.from = uintptr(values.Data()) + uintptr(m.starts[p]*size)
 		args.to = uintptr(work.Data()) + uintptr(args.base*size)
-		kernel.Call(give, unsafe.Pointer(args))
 	})
-	if work.Storage() != to.Storage() {
+	if err == nil && work.Storage() != to.Storage() {
 		iter.Copy(to, work)
 	}
-	return nil
+	return err
 }

@@ -2,13 +2,11 @@ package ops
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -18,7 +16,8 @@ var (
 	gatherKernel     = kernel.Get("gather")
 	putKernel        = kernel.Get("put")
 	maskedFillKernel = kernel.Get("masked_fill")
-	indexRange       = kernel.Get("index_range").Row(0)
+	outOfRangeKernel = kernel.Get("out_of_range")
+	locateKernel     = kernel.Get("locate")
 )
 
 // bytesDType is the dtype under which kernels move elements of d as plain bytes.
@@ -42,11 +41,11 @@ func asBytes(op string, t *tensor.Tensor, sizes, strides []int64) (*tensor.Tenso
 }
 
 // at is where an indexed read or write finds its elements: a view of the indexed tensor that stands still along the
-// dimensions of index, and the number of elements from one position to the next.
+// dimensions of index, the number of elements from one position to the next, and the number of positions.
 type at struct {
 	sizes, strides []int64
-	step           int64
-	index          *tensor.Tensor // broadcasts to sizes
+	step, size     int64
+	index          *tensor.Tensor // broadcasts to sizes; negative positions count from the end
 }
 
 // read fills out, of shape a.sizes, from self.
@@ -64,7 +63,7 @@ func (a *at) read(op string, out, self *tensor.Tensor) error {
 		return err
 	}
 	defer to.Release()
-	return iter.Run(op, gatherKernel, to.DType(), 1, []*tensor.Tensor{to, from, a.index}, a.params(self.DType()))
+	return a.run(op, gatherKernel, to, from, a.index)
 }
 
 // write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
@@ -84,14 +83,11 @@ func (a *at) write(op string, self, source *tensor.Tensor) error {
 		return err
 	}
 	defer to.Release()
-	return iter.Run(op, putKernel, to.DType(), 1, []*tensor.Tensor{to, a.index, raw}, a.params(self.DType()))
+	return a.run(op, putKernel, to, a.index, raw)
 }
 
 // combine joins source, of self's dtype, into the indexed places of self by k.
 func (a *at) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) error {
-	if !k.Has(self.DType()) {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, self.DType())
-	}
 	from, err := expand(op, source, a.sizes)
 	if err != nil {
 		return err
@@ -102,18 +98,18 @@ func (a *at) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) e
 		return err
 	}
 	defer to.Release()
-	return iter.Run(op, k, self.DType(), 1, []*tensor.Tensor{to, a.index, from}, a.params(self.DType()))
+	return a.run(op, k, to, a.index, from)
 }
 
-func (a *at) params(d dtype.DType) *iter.Params {
-	p := new(iter.Params)
-	p.Set(0, dtype.Int64, dtype.IntScalar(a.step*d.Size()))
-	return p
+// run runs a kernel that a.index is an operand of, the output first.
+func (a *at) run(op string, k *kernel.Kernel, operands ...*tensor.Tensor) error {
+	d := operands[0].DType()
+	return iter.RunIndexed(op, k, d, operands, a.step*d.Size(), a.size)
 }
 
 // placeAlong is at for an index that names positions of dimension d of self, its own sizes being those of the result.
 func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *at {
-	a := &at{sizes: index.Sizes(), strides: slices.Clone(self.Strides()), step: 1, index: index}
+	a := &at{sizes: index.Sizes(), strides: slices.Clone(self.Strides()), step: 1, size: sizeAt(self, d), index: index}
 	if len(a.strides) > 0 {
 		a.step, a.strides[d] = a.strides[d], 0
 	}
@@ -133,41 +129,25 @@ func whole(op string, index *tensor.Tensor, other []int64, d int) (*tensor.Tenso
 	return index.View(op, other, strides, index.Offset())
 }
 
-// positions is a contiguous int64 form of an index whose values are all in [0, size), or, where wrap is set, in
-// [-size, size) and made non-negative. outOfRange makes the error for a value that is not.
+// positions is an int64 form of an index whose values are all in [0, size), or, where wrap is set, in [-size, size).
+// outOfRange makes the error for a value that is not.
 func positions(op string, index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) (*tensor.Tensor, error) {
-	t, err := cloneUnless(op, index, index.DType() == dtype.Int64 && index.IsContiguous(), dtype.Int64)
-	if err != nil || t.Numel() == 0 || t.IsMeta() {
-		return t, err
-	}
-	lo, hi := valueRange(t)
-	least := int64(0)
-	if wrap {
-		least = -size
-	}
-	if lo < least || hi >= size {
-		defer t.Release()
-		for _, i := range int64s(t) {
-			if i < least || i >= size {
-				return nil, outOfRange(i)
-			}
+	t := index.Alias()
+	if index.DType() != dtype.Int64 {
+		t.Release()
+		var err error
+		if t, err = cloned(op, index, dtype.Int64, index.Device(), shape.Preserve); err != nil {
+			return nil, err
 		}
 	}
-	if lo >= 0 {
+	if t.IsMeta() {
 		return t, nil
 	}
-	wrapped, err := tensor.Empty(op, t.Sizes(), dtype.Int64, device.Host)
-	if err == nil {
-		to := int64s(wrapped)
-		for k, i := range int64s(t) {
-			if i < 0 {
-				i += size
-			}
-			to[k] = i
-		}
+	bad, found, err := iter.OutOfRange(op, outOfRangeKernel, t, size, wrap)
+	if err == nil && found {
+		err = outOfRange(bad)
 	}
-	t.Release()
-	return wrapped, err
+	return made(t, nil, err)
 }
 
 // cloneUnless is t itself when it will do, and otherwise a contiguous copy in dtype d.
@@ -176,25 +156,6 @@ func cloneUnless(op string, t *tensor.Tensor, good bool, d dtype.DType) (*tensor
 		return t.Alias(), nil
 	}
 	return cloned(op, t, d, t.Device(), shape.Contiguous)
-}
-
-// valueRange gives the smallest and the largest value of a contiguous int64 tensor.
-func valueRange(t *tensor.Tensor) (lo, hi int64) {
-	type rangeOf struct{ index, n, lowest, highest int64 }
-	pieces := min(int64(parallel.Threads()), t.Numel()/iter.Grain+1)
-	found := make([]rangeOf, pieces)
-	parallel.For(pieces, 1, func(begin, end int64) {
-		for p := begin; p < end; p++ {
-			from, to := t.Numel()*p/pieces, t.Numel()*(p+1)/pieces
-			found[p] = rangeOf{index: int64(uintptr(t.Data())) + 8*from, n: to - from}
-			kernel.Call(indexRange, unsafe.Pointer(&found[p]))
-		}
-	})
-	lo, hi = found[0].lowest, found[0].highest
-	for _, f := range found[1:] {
-		lo, hi = min(lo, f.lowest), max(hi, f.highest)
-	}
-	return lo, hi
 }
 
 // indexError is the error of indexing by a number that a dimension does not have.

@@ -33,7 +33,7 @@ func atLeastVector(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 type scattering struct {
 	op            string
 	d             int
-	index, source *tensor.Tensor // index: contiguous positions, or nil on the meta device; source: of index's sizes
+	index, source *tensor.Tensor // index: positions; source: of index's sizes
 	held          []*tensor.Tensor
 }
 
@@ -75,7 +75,7 @@ func newScattering(op string, self *tensor.Tensor, dim int64, index, source *ten
 	if err != nil {
 		return s, err
 	}
-	if s.index, err = s.hold(positionsUnlessMeta(op, flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
+	if s.index, err = s.hold(positions(op, flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
 		return s, err
 	}
 	from, err := s.hold(atLeastVector(op, source))
@@ -121,6 +121,12 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 	if source.DType() != self.DType() {
 		return s, status.Runtimef("%s: expected self and source to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
 	}
+	if (self.Dim() == 0 || source.Dim() == 0) && index.Numel() != 1 {
+		return s, status.Indexf("%s: self or source has no dimensions, so that index should have one element, but it has %d", op, index.Numel())
+	}
+	if self.Dim() == 0 && source.Dim() != 0 && op != "index_copy" {
+		return s, status.Runtimef("%s: source of shape %v does not fit: self has no dimensions", op, source.Sizes())
+	}
 	if s.source, err = s.hold(atLeastVector(op, source)); err != nil {
 		return s, err
 	}
@@ -137,12 +143,20 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 			return s, err
 		}
 	}
-	at, err := s.hold(positionsUnlessMeta(op, index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d))))
+	at, err := s.hold(positions(op, index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d))))
 	if err != nil {
 		return s, err
 	}
 	s.index, err = s.hold(whole(op, at, want, s.d))
 	return s, err
+}
+
+// apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
+func apartFrom(op string, written, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.Storage() == written.Storage() {
+		return cloned(op, t, t.DType(), t.Device(), shape.Preserve)
+	}
+	return t.Alias(), nil
 }
 
 // into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; ok is false
@@ -151,15 +165,11 @@ func (s *scattering) into(to *tensor.Tensor) (view *tensor.Tensor, ok bool, err 
 	if to.IsMeta() || s.index.Numel() == 0 {
 		return nil, false, nil
 	}
-	if s.source.Storage() == to.Storage() {
-		if s.source, err = s.hold(Clone(s.source, shape.Preserve)); err != nil {
-			return nil, false, err
-		}
+	if s.source, err = s.hold(apartFrom(s.op, to, s.source)); err != nil {
+		return nil, false, err
 	}
-	if s.index.Storage() == to.Storage() {
-		if s.index, err = s.hold(Clone(s.index, shape.Contiguous)); err != nil {
-			return nil, false, err
-		}
+	if s.index, err = s.hold(apartFrom(s.op, to, s.index)); err != nil {
+		return nil, false, err
 	}
 	view, err = s.hold(atLeastVector(s.op, to))
 	return view, err == nil, err
@@ -252,7 +262,7 @@ func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) 
 		return nil, err
 	}
 	defer s.close()
-	return modified(s.op, out, self, s.write)
+	return modified(s.op, out, self, writable, shape.Contiguous, s.write)
 }
 
 // numberLike makes a number of self's dtype, in the form of an operand.
@@ -265,7 +275,7 @@ func numberLike(op string, self *tensor.Tensor, value dtype.Scalar) (*tensor.Ten
 
 // spread views a single element with the shape of index.
 func spread(op string, index, one *tensor.Tensor) (*tensor.Tensor, error) {
-	return one.View(op, index.Sizes(), make([]int64, index.Dim()), 0)
+	return one.View(op, index.Sizes(), make([]int64, index.Dim()), one.Offset())
 }
 
 // withNumber runs scatter with a number for a source.
@@ -332,7 +342,7 @@ func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source
 		return nil, err
 	}
 	defer s.close()
-	return modified(op, out, self, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
+	return modified(op, out, self, writable, shape.Contiguous, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
 }
 
 // IndexAdd adds alpha*source to positions of a dimension.
@@ -358,7 +368,7 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 		return nil, err
 	}
 	defer s.close()
-	return modified(s.op, out, self, func(to *tensor.Tensor) error { return s.reduce(to, "sum", true) })
+	return modified(s.op, out, self, writable, shape.Contiguous, func(to *tensor.Tensor) error { return s.reduce(to, "sum", true) })
 }
 
 // IndexCopy writes source to positions of a dimension.
@@ -368,7 +378,7 @@ func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor
 		return nil, err
 	}
 	defer s.close()
-	return modified(s.op, out, self, s.write)
+	return modified(s.op, out, self, writable, shape.Contiguous, s.write)
 }
 
 // IndexReduce combines source with positions of a dimension.
@@ -376,12 +386,15 @@ func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tens
 	if err := oneOf("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
+	if d := self.DType(); d == dtype.Bool || d.IsComplex() {
+		return nil, status.NotImplementedf("index_reduce: not implemented for dtype %v", d)
+	}
 	s, err := newIndexing("index_reduce", self, dim, index, source, true)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	return modified(s.op, out, self, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
+	return modified(s.op, out, self, writable, shape.Contiguous, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
 }
 
 // IndexFill writes one value to positions of a dimension.
@@ -413,12 +426,12 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		}
 	}
 	size := sizeAt(self, d)
-	at, err := positionsUnlessMeta(op, index, size, true, indexError(op, d, size))
+	at, err := positions(op, index, size, true, indexError(op, d, size))
 	if err != nil {
 		return nil, err
 	}
 	defer at.Release()
-	return modified(op, out, self, func(to *tensor.Tensor) error {
+	return modified(op, out, self, fillable, shape.Preserve, func(to *tensor.Tensor) error {
 		if to.IsMeta() || index.Numel() == 0 || to.Numel() == 0 {
 			return nil
 		}
@@ -434,7 +447,12 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		defer one.Release()
 		sizes := slices.Clone(view.Sizes())
 		sizes[d] = index.Numel()
-		full, err := whole(op, at, sizes, d)
+		index, err := apartFrom(op, to, at)
+		if err != nil {
+			return err
+		}
+		defer index.Release()
+		full, err := whole(op, index, sizes, d)
 		if err != nil {
 			return err
 		}
@@ -460,17 +478,23 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	case self.Numel() == 0 && index.Numel() > 0:
 		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
 	}
-	return modified(op, out, self, func(to *tensor.Tensor) error {
+	ordered, err := rowMajor(op, index)
+	if err != nil {
+		return nil, err
+	}
+	defer ordered.Release()
+	at, err := positions(op, ordered, self.Numel(), true, func(i int64) error {
+		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer at.Release()
+	return modified(op, out, self, writable, shape.Preserve, func(to *tensor.Tensor) error {
 		if to.IsMeta() || index.Numel() == 0 {
 			return nil
 		}
-		at, err := positions(op, index, self.Numel(), true, func(i int64) error {
-			return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
-		})
-		if err != nil {
-			return err
-		}
-		defer at.Release()
+		// Of several writes to a place, the last in row-major order of the index stays.
 		values, err := cloned(op, source, source.DType(), source.Device(), shape.Contiguous)
 		if err != nil {
 			return err
@@ -479,15 +503,25 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 		if err := values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0); err != nil {
 			return err
 		}
+		index, err := apartFrom(op, to, at)
+		if err != nil {
+			return err
+		}
+		defer index.Release()
 		work, err := rowMajor(op, to)
 		if err != nil {
 			return err
 		}
 		defer work.Release()
+		line, err := reshape(op, work, []int64{work.Numel()})
+		if err != nil {
+			return err
+		}
+		defer line.Release()
 		if accumulate {
-			err = flattened(at).combine(op, scatterAdd, work, values)
+			err = flattened(line, index).combine(op, scatterAdd, line, values)
 		} else {
-			err = flattened(at).write(op, work, values)
+			err = flattened(line, index).write(op, line, values)
 		}
 		if err == nil && work.Storage() != to.Storage() {
 			iter.Copy(to, work)

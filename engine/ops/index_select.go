@@ -44,7 +44,7 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 			return nil, err
 		}
 	}
-	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), wrap, runtimeError(op, d, sizeAt(self, d)))
+	at, err := positions(op, index, sizeAt(self, d), wrap, runtimeError(op, d, sizeAt(self, d)))
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,6 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 		return to, err
 	}
 	return made(to, out, readAlong(op, to, self, d, at))
-}
-
-// positionsUnlessMeta is positions, without the check that the meta device has no values for.
-func positionsUnlessMeta(op string, index *tensor.Tensor, size int64, wrap bool, outOfRange func(int64) error) (*tensor.Tensor, error) {
-	if index.IsMeta() {
-		return index.Alias(), nil
-	}
-	return positions(op, index, size, wrap, outOfRange)
 }
 
 // readAlong gathers along dimension d; index, of the shape of to, holds positions.
@@ -75,7 +67,7 @@ func readAlong(op string, to, self *tensor.Tensor, d int, index *tensor.Tensor) 
 		if self.Dim() == 0 {
 			self = flat
 		} else {
-			at := &at{step: self.Strides()[0], index: index}
+			at := &at{step: self.Strides()[0], size: self.Sizes()[0], index: index}
 			return at.read(op, to, self)
 		}
 	}
@@ -106,17 +98,17 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	if err := wantIndex(op, index, true); err != nil {
 		return nil, err
 	}
-	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d)))
-	if err != nil {
-		return nil, err
-	}
-	defer at.Release()
 	sizes := slices.Clone(self.Sizes())
 	if self.Dim() > 0 {
 		sizes[d] = index.Numel()
 	} else if index.Numel() != 1 {
 		return nil, status.Runtimef("%s: index to scalar can have only 1 value, got %d values", op, index.Numel())
 	}
+	at, err := positions(op, index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d)))
+	if err != nil {
+		return nil, err
+	}
+	defer at.Release()
 	to, err := target(op, out, sizes, self.DType(), self.Device(), self, index)
 	if err != nil || to.IsMeta() || to.Numel() == 0 {
 		return to, err
@@ -141,28 +133,28 @@ func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Numel() == 0 && index.Numel() > 0 {
 		return nil, status.Indexf("%s: cannot do a non-empty take() from an empty tensor", op)
 	}
-	to, err := target(op, out, index.Sizes(), self.DType(), self.Device(), self, index)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
 	at, err := positions(op, index, self.Numel(), true, func(i int64) error {
 		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
 	})
 	if err != nil {
-		return made(to, out, err)
+		return nil, err
 	}
 	defer at.Release()
 	flat, err := reshape(op, self, []int64{self.Numel()})
 	if err != nil {
-		return made(to, out, err)
+		return nil, err
 	}
 	defer flat.Release()
-	return made(to, out, flattened(at).read(op, to, flat))
+	to, err := target(op, out, index.Sizes(), self.DType(), self.Device(), self, index)
+	if err != nil || to.IsMeta() {
+		return to, err
+	}
+	return made(to, out, flattened(flat, at).read(op, to, flat))
 }
 
-// flattened is at for an index of any shape into a one-dimensional contiguous tensor.
-func flattened(index *tensor.Tensor) *at {
-	return &at{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: 1, index: index}
+// flattened is at for an index of any shape into a one-dimensional tensor.
+func flattened(self, index *tensor.Tensor) *at {
+	return &at{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: self.Strides()[0], size: self.Numel(), index: index}
 }
 
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.

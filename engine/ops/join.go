@@ -20,6 +20,9 @@ func skipped(t *tensor.Tensor) bool { return t.Dim() == 1 && t.Numel() == 0 }
 
 // Cat joins tensors along a dimension; their other sizes are equal.
 func Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if len(tensors) == 0 {
+		return nil, status.Valuef("cat: expected a non-empty list of Tensors")
+	}
 	return cat("cat", out, tensors, dim)
 }
 
@@ -442,7 +445,7 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	if err != nil || out.IsMeta() || out.Numel() == 0 {
 		return out, err
 	}
-	place := &at{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], index: index}
+	place := &at{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
 	return made(out, nil, place.read(op, out, self))
 }
 

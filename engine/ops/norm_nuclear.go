@@ -18,8 +18,8 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	if d == dtype.None {
 		d = self.DType()
 	}
-	if self.DType().Category() < dtype.Floating || d.Category() < dtype.Floating || self.DType().IsComplex() && !d.IsComplex() {
-		return nil, status.NotImplementedf("%s: the nuclear norm of %v in %v is not supported; give floating or complex dtypes", op, self.DType(), d)
+	if self.DType().Category() < dtype.Floating || self.DType().IsReducedFloat() || d.Category() < dtype.Floating || self.DType().IsComplex() && !d.IsComplex() {
+		return nil, status.NotImplementedf("%s: the nuclear norm of %v in %v is not supported; give float32, float64 or complex dtypes", op, self.DType(), d)
 	}
 	if len(dim) == 0 && self.Dim() == 2 {
 		dim = []int64{0, 1}

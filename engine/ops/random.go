@@ -181,7 +181,7 @@ func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.
 		return nil, status.Runtimef("normal: expected the standard deviation to be real, but it is %v", std.DType())
 	}
 	if d.Category() < dtype.Floating {
-		return nil, status.Runtimef("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
+		return nil, status.NotImplementedf("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
 	}
 	if err := oneDevice("normal", mean, std); err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func checkEach(op string, t, each *tensor.Tensor) error {
 // Bernoulli draws 0 or 1 with the probabilities in self.
 func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if !self.DType().IsFloatingPoint() {
-		return nil, status.Runtimef("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
+		return nil, status.NotImplementedf("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
 	}
 	s := &scope{op: "bernoulli"}
 	defer s.close()

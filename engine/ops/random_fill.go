@@ -44,7 +44,7 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	const op = "bernoulli_"
 	d := p.DType()
 	if !d.IsFloatingPoint() {
-		return status.Runtimef("%s: expected probabilities of a floating-point dtype, but got %v", op, d)
+		return status.NotImplementedf("%s: expected probabilities of a floating-point dtype, but got %v", op, d)
 	}
 	if err := checkEach(op, self, p); err != nil {
 		return err

@@ -123,7 +123,7 @@ func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int6
 func Logcumsumexp(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
-		d = dtype.Default()
+		return nil, status.NotImplementedf("logcumsumexp: not implemented for dtype %v; give a floating or complex dtype", d)
 	}
 	return scan("logcumsumexp", logcumsumexpKernel, out, self, dim, d)
 }

@@ -61,14 +61,32 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	if err := sameDType(op, out, d); err != nil {
 		return nil, err
 	}
-	to, err := reductionOutput(op, out, self.Sizes(), d, self)
-	if err != nil || to.IsMeta() || to.Numel() == 0 {
-		return to, err
+	// Everything is found before out, which may be any of the inputs, is touched.
+	found, err := tensor.Empty(op, self.Sizes(), dtype.Int64, self.Device())
+	if err != nil {
+		return nil, err
 	}
-	return made(to, out, searchInto(op, to, sorted, self, right, sorter))
+	defer found.Release()
+	if !found.IsMeta() && found.Numel() > 0 {
+		if err := searchInto(op, found, sorted, self, right, sorter); err != nil {
+			return nil, err
+		}
+	}
+	if out == nil && d == dtype.Int64 {
+		return found.Alias(), nil
+	}
+	to, err := iter.Output(op, out, self.Sizes(), d, self.Device())
+	if err != nil {
+		return nil, err
+	}
+	if !to.IsMeta() {
+		iter.Copy(to, found)
+	}
+	return to, nil
 }
 
-func searchInto(op string, to, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) error {
+// searchInto fills found, which is contiguous.
+func searchInto(op string, found, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) error {
 	compute := resultType(sorted, self)
 	keys, err := asContiguous(op, sorted, compute)
 	if err != nil {
@@ -80,11 +98,6 @@ func searchInto(op string, to, sorted, self *tensor.Tensor, right bool, sorter *
 		return err
 	}
 	defer values.Release()
-	found, err := tensor.Empty(op, self.Sizes(), dtype.Int64, self.Device())
-	if err != nil {
-		return err
-	}
-	defer found.Release()
 	n := sorted.Sizes()[sorted.Dim()-1]
 	rows, step := int64(1), int64(0)
 	if sorted.Dim() > 1 {
@@ -95,12 +108,13 @@ func searchInto(op string, to, sorted, self *tensor.Tensor, right bool, sorter *
 	}
 	var order *tensor.Tensor
 	if sorter != nil {
-		if order, err = asContiguous(op, sorter, dtype.Int64); err != nil {
+		// A copy, which no other thread changes once it is checked.
+		if order, err = castTo(op, sorter, dtype.Int64); err != nil {
 			return err
 		}
 		defer order.Release()
-		if !inRange(order, n) {
-			return status.Indexf("%s: sorter index out of range [0, %d)", op, n)
+		if bad, found, err := iter.OutOfRange(op, outOfRangeKernel, order, n, false); err != nil || found {
+			return cmp.Or(err, indexError(op, sorter.Dim()-1, n)(bad))
 		}
 	}
 	fn, size := searchKernel.Row(compute), compute.Size()
@@ -119,18 +133,7 @@ func searchInto(op string, to, sorted, self *tensor.Tensor, right bool, sorter *
 	} else {
 		parallel.For(rows, max(iter.Grain/(8*width), 1), func(begin, end int64) { run(begin, end-begin, 0, width) })
 	}
-	iter.Copy(to, found)
 	return nil
-}
-
-// inRange tells whether all elements of a contiguous int64 tensor are in [0, n).
-func inRange(t *tensor.Tensor, n int64) bool {
-	for _, x := range elements[int64](t) {
-		if x < 0 || x >= n {
-			return false
-		}
-	}
-	return true
 }
 
 // elements views the data of a contiguous tensor.

@@ -107,7 +107,7 @@ func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool
 // SortStable is Sort; all sorts here are stable.
 func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (values, indices *tensor.Tensor, err error) {
 	const op = "sort"
-	if err := wantOrder(op, self); err != nil {
+	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
@@ -162,8 +162,11 @@ func Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
 func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (values, indices *tensor.Tensor, err error) {
 	const op = "topk"
-	if err := wantOrder(op, self); err != nil {
+	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
+	}
+	if self.DType() == dtype.Bool {
+		return nil, nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
@@ -188,6 +191,9 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (values, indices *tensor.Tensor, err error) {
 	if err := wantOrder(op, self); err != nil {
 		return nil, nil, err
+	}
+	if self.DType() == dtype.Bool && op != "mode" {
+		return nil, nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {

@@ -77,6 +77,9 @@ func Mvlgamma(out, self *tensor.Tensor, p int64) (*tensor.Tensor, error) {
 	if p < 1 || p > 1<<20 {
 		return nil, status.Runtimef("mvlgamma: p must be from 1 to %d, but is %d", 1<<20, p)
 	}
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("mvlgamma: not implemented for dtype bool")
+	}
 	return mvlgamma.run(out, integer(p), self)
 }
 

@@ -27,6 +27,9 @@ func StorageNbytes(self *storage.Storage) (int64, error) { return self.Nbytes(),
 // StorageDataPtr is the address of the first byte.
 func StorageDataPtr(self *storage.Storage) (unsafe.Pointer, error) { return self.Data(), nil }
 
+// StorageId is the same for all handles of a storage, and another one for every other storage.
+func StorageId(self *storage.Storage) (int64, error) { return int64(uintptr(unsafe.Pointer(self))), nil }
+
 // StorageResize changes the size in bytes.
 func StorageResize(self *storage.Storage, nbytes int64) error {
 	return self.Resize("storage_resize_", nbytes)

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -23,7 +24,7 @@ var (
 // uniqueArgs mirrors unique_args of unique.h.
 type uniqueArgs struct {
 	in, values, inverse, counts, scratch uintptr
-	begin, n, width, found               int64
+	begin, n, width, found, limit        int64
 }
 
 // Unique gives the distinct elements in order, or with dim the distinct slices along it; where asked for, the position among
@@ -118,7 +119,7 @@ func (s *scope) sortedGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor, wan
 	if s.err != nil {
 		return nil, nil
 	}
-	args.values, args.scratch = uintptr(all.Data()), uintptr(scratch.Data())
+	args.values, args.scratch, args.limit = uintptr(all.Data()), uintptr(scratch.Data()), args.n
 	if wantCounts {
 		args.counts = uintptr(counts.Data())
 	}
@@ -162,10 +163,18 @@ func (s *scope) consecutiveGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor
 	if wantCounts {
 		args.counts = uintptr(counts.Data())
 	}
+	var changed atomic.Bool
 	each(func(p int64, piece *uniqueArgs) {
-		piece.found = before[p]
+		piece.found, piece.limit = before[p], before[p+1]
 		kernel.Call(fn, unsafe.Pointer(piece))
+		if piece.found != piece.limit {
+			changed.Store(true)
+		}
 	})
+	if changed.Load() {
+		s.err = status.Runtimef("%s: the elements were written to while they were counted", s.op)
+		return nil, nil
+	}
 	kernel.Call(uniqueCounts, unsafe.Pointer(&args))
 	return values, counts
 }
@@ -189,36 +198,40 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		return nil, err
 	}
 	compute := resultType(elements, testElements)
+	if elements.DType() == dtype.Bool || testElements.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("isin: not implemented for dtype bool")
+	}
 	fn := memberKernel.Row(compute)
 	if fn == 0 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
-	}
-	to, err := reductionOutput(op, out, elements.Sizes(), dtype.Bool, elements)
-	if err != nil || to.IsMeta() {
-		return to, err
 	}
 	s := &scope{op: op}
 	defer s.close()
 	values, tests := s.cast(elements, compute), s.reshape(testElements, testElements.Numel())
 	found := s.empty(elements, dtype.Bool, elements.Sizes()...)
-	if s.err != nil {
-		return made(to, out, s.err)
-	}
 	tests = s.cast(tests, compute)
 	if s.err != nil {
-		return made(to, out, s.err)
+		return nil, s.err
+	}
+	if found.IsMeta() {
+		return iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
 	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
 	s.keep(sorted, err)
 	s.keep(indices, nil)
 	if s.err != nil {
-		return made(to, out, s.err)
+		return nil, s.err
 	}
 	size, n := compute.Size(), values.Numel()
 	parallel.For(n, iter.Grain/8, func(begin, end int64) {
 		args := uniqueArgs{in: uintptr(sorted.Data()), values: uintptr(values.Data()) + uintptr(begin*size), inverse: uintptr(found.Data()) + uintptr(begin), n: end - begin, width: sorted.Numel()}
 		kernel.Call(fn, unsafe.Pointer(&args))
 	})
+	// Everything is found before out, which may be any of the inputs, is touched.
+	to, err := iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
+	if err != nil {
+		return nil, err
+	}
 	if invert {
 		_, err = LogicalNot(to, found)
 		return made(to, out, err)

@@ -103,7 +103,7 @@ func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	}
 	size := self.Sizes()[d]
 	if size == 0 {
-		return SplitWithSizes(self, make([]int64, chunks), dim)
+		return pieces("chunk", self, d, int(chunks), func(int) (start, length int64) { return 0, 0 })
 	}
 	return Split(self, (size-1)/chunks+1, dim)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/libtensor/libtensor/engine/dtype"
 )
 
 // Operator is one entry.
@@ -69,18 +71,66 @@ var variants = []string{"function", "method", "inplace", "out"}
 // Categories are the sections of the operator reference, in its order.
 var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "storage", "file", "query"}
 
-// DTypeSets are the names that an entry's dtypes may have.
-var DTypeSets = map[string]string{
-	"all":              "bool, integers, floats and complex",
-	"numbers":          "integers, floats and complex",
-	"ordered":          "bool, integers and floats",
-	"reals":            "integers and floats",
-	"integral":         "integers",
-	"bits":             "bool and integers",
-	"floating":         "floats; integers and bool count as the default dtype",
-	"floating_complex": "floats and complex; integers and bool count as the default dtype",
-	"complex":          "complex",
-	"none":             "no tensor data",
+// DTypeSet is what an operator accepts.
+type DTypeSet struct {
+	Text string
+	Has  func(dtype.DType) bool
+}
+
+// DTypeSets are the names that an entry's dtypes may have. A test of engine/ops calls every operator on every dtype and
+// compares.
+var DTypeSets = map[string]DTypeSet{
+	"all":              {"bool, integers, floats and complex", func(dtype.DType) bool { return true }},
+	"numbers":          {"integers, floats and complex", func(d dtype.DType) bool { return d != dtype.Bool }},
+	"signed":           {"signed integers, floats and complex", dtype.DType.IsSigned},
+	"ordered":          {"bool, integers and floats", func(d dtype.DType) bool { return !d.IsComplex() }},
+	"reals":            {"integers and floats", func(d dtype.DType) bool { return d != dtype.Bool && !d.IsComplex() }},
+	"integral":         {"integers", dtype.DType.IsIntegral},
+	"bits":             {"bool and integers", func(d dtype.DType) bool { return d.Category() < dtype.Floating }},
+	"floats":           {"floats", dtype.DType.IsFloatingPoint},
+	"floats_complex":   {"floats and complex", func(d dtype.DType) bool { return d.Category() >= dtype.Floating }},
+	"doubles":          {"float32 and float64", func(d dtype.DType) bool { return d == dtype.Float32 || d == dtype.Float64 }},
+	"parts":            {"float16, float32 and float64", func(d dtype.DType) bool { return d.IsFloatingPoint() && d != dtype.BFloat16 }},
+	"floating":         {"floats; integers and bool count as the default dtype", func(d dtype.DType) bool { return !d.IsComplex() }},
+	"floating_complex": {"floats and complex; integers and bool count as the default dtype", func(dtype.DType) bool { return true }},
+	"complex":          {"complex", dtype.DType.IsComplex},
+	"none":             {"no tensor data", func(dtype.DType) bool { return false }},
+}
+
+// Accepts tells whether the operator takes operands of dtype d, or makes tensors of it.
+func (o *Operator) Accepts(d dtype.DType) bool { return DTypeSets[o.DTypes].Has(d) }
+
+// Promotions are the names that an entry's promotion may have: how the dtype of the result follows from the promoted dtype of
+// the operands. A test of engine/ops compares.
+var Promotions = map[string]struct {
+	Text   string
+	Result func(dtype.DType) dtype.DType
+}{
+	"promote":       {"the promoted dtype", func(d dtype.DType) dtype.DType { return d }},
+	"promote_float": {"the promoted dtype, the default dtype for integers and bool", floating},
+	"promote_int": {"the promoted dtype, int64 for bool", func(d dtype.DType) dtype.DType {
+		if d == dtype.Bool {
+			return dtype.Int64
+		}
+		return d
+	}},
+	"bool":       {"bool", func(dtype.DType) dtype.DType { return dtype.Bool }},
+	"real":       {"the promoted dtype, of complex ones that of their parts", dtype.DType.ToReal},
+	"real_float": {"the promoted dtype, of complex ones that of their parts, the default dtype for integers and bool", func(d dtype.DType) dtype.DType { return floating(d).ToReal() }},
+	"complex":    {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex},
+	"float64 or complex128": {"float64, complex128 for complex operands", func(d dtype.DType) dtype.DType {
+		if d.IsComplex() {
+			return dtype.Complex128
+		}
+		return dtype.Float64
+	}},
+}
+
+func floating(d dtype.DType) dtype.DType {
+	if d.Category() < dtype.Floating {
+		return dtype.Default()
+	}
+	return d
 }
 
 // ID names the operator uniquely: add, max.dim.
@@ -181,6 +231,9 @@ func (o *Operator) complete() error {
 	}
 	if _, ok := DTypeSets[o.DTypes]; !ok {
 		return fmt.Errorf("dtypes %q is not a known set", o.DTypes)
+	}
+	if _, ok := Promotions[o.Promotion]; !ok && o.Promotion != "" {
+		return fmt.Errorf("promotion %q is not a known rule", o.Promotion)
 	}
 	if o.Since == "" || o.Doc == "" {
 		return fmt.Errorf("since and doc are required")

@@ -48,6 +48,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"- func: f(Tensor self) -> Tensor\n  nonsense: 1" + rest:                   "nonsense",
 		"- func: f(Tensor self) -> Tensor\n  variants: [sideways]\n":               "sideways",
 		"- func: f(Tensor self) -> Tensor\n  variants: [function]\n":               "category",
+		"- func: f(Tensor self) -> Tensor\n  promotion: upwards" + rest:            "upwards",
 		"- func: f(Tensor self) -> Tensor" + rest + "- func: f() -> Tensor" + rest: "also defined",
 	} {
 		_, err := load(t, text)

@@ -2,6 +2,7 @@
 package shape
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -14,32 +15,37 @@ const (
 	MaxReducedDims = 64
 )
 
-// Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are refused.
+// Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are refused, and shapes without
+// elements whose row-major strides, in which sizes of 0 count as 1, are beyond int64.
 func Numel(op string, sizes []int64) (int64, error) {
-	n, zero := int64(1), false
-	overflow := false
-	for i, s := range sizes {
+	n, zero, overflow := int64(1), false, false
+	for i := len(sizes) - 1; i >= 0; i-- {
+		s := sizes[i]
 		if s < 0 {
 			return 0, status.Runtimef("%s: size %d of dimension %d is negative in shape %v", op, s, i, slices.Clone(sizes))
 		}
-		if s == 0 {
-			zero = true
-			continue
+		if overflow { // n is a stride of this dimension
+			return 0, status.Runtimef("%s: shape %v has more elements or larger strides than a 64-bit integer counts", op, slices.Clone(sizes))
 		}
-		hi, lo := bits.Mul64(uint64(n), uint64(s))
-		if hi != 0 || lo > 1<<63-1 {
-			overflow = true
-			lo = 1
-		}
-		n = int64(lo)
+		zero = zero || s == 0
+		n, overflow = grow(n, max(s, 1))
 	}
-	if zero {
+	switch {
+	case zero:
 		return 0, nil
-	}
-	if overflow {
+	case overflow:
 		return 0, status.Runtimef("%s: shape %v has more elements than a 64-bit integer counts", op, slices.Clone(sizes))
 	}
 	return n, nil
+}
+
+// grow is n*size, or the largest integer and true where that is beyond it.
+func grow(n, size int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(n), uint64(size))
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64, true
+	}
+	return int64(lo), false
 }
 
 // Product is Numel for sizes already known to be valid.

@@ -35,12 +35,13 @@ func (f MemoryFormat) String() string {
 	return "none"
 }
 
-// Strides writes the row-major strides of sizes to dst, which has their length. Sizes of 0 count as 1.
+// Strides writes the row-major strides of sizes to dst, which has their length. Sizes of 0 count as 1. Strides beyond int64,
+// which Numel refuses for row-major tensors, are the largest integer: the tensor has no elements then.
 func Strides(dst, sizes []int64) {
 	stride := int64(1)
 	for i := len(sizes) - 1; i >= 0; i-- {
 		dst[i] = stride
-		stride *= max(sizes[i], 1)
+		stride, _ = grow(stride, max(sizes[i], 1))
 	}
 }
 
@@ -72,7 +73,7 @@ func FormatStrides(op string, sizes []int64, f MemoryFormat) ([]int64, error) {
 	stride := int64(1)
 	for _, d := range order {
 		strides[d] = stride
-		stride *= max(sizes[d], 1)
+		stride, _ = grow(stride, max(sizes[d], 1))
 	}
 	return strides, nil
 }
@@ -242,7 +243,7 @@ func PermutedStrides(sizes []int64, order []int) []int64 {
 	stride := int64(1)
 	for i := len(order) - 1; i >= 0; i-- {
 		strides[order[i]] = stride
-		stride *= max(sizes[order[i]], 1)
+		stride, _ = grow(stride, max(sizes[order[i]], 1))
 	}
 	return strides
 }

@@ -38,13 +38,14 @@ type Tensor struct {
 	strides    []int64
 	offset     int64
 	numel      int64
+	reach      int64 // bytes of the storage up to the end of the last element; 0 without elements
 	dtype      dtype.DType
 	layout     Layout
 	number     bool // stands for a plain number in promotion
 	contiguous bool
 	changing   atomic.Bool // the geometry is being changed: no call must begin to use it
-	whole      *fresh // the allocation that the tensor is part of, if any
-	guest      *guest // or this one
+	whole      *fresh      // the allocation that the tensor is part of, if any
+	guest      *guest      // or this one
 	inline     [2 * inlineDims]int64
 }
 
@@ -135,18 +136,18 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 		}
 		return nil, err
 	}
-	t.storage = &f.own
+	t.storage, t.reach = &f.own, f.own.Nbytes()
 	return t, nil
 }
 
 // New views s, taking one more reference to it. The geometry is proved to stay inside the storage.
 func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
-	numel, err := checkGeometry(op, s, d, sizes, strides, offset)
+	numel, reach, err := checkGeometry(op, s, d, sizes, strides, offset)
 	if err != nil {
 		return nil, err
 	}
 	t := takeView()
-	t.storage, t.dtype, t.offset, t.numel = s.Retain(), d, offset, numel
+	t.storage, t.dtype, t.offset, t.numel, t.reach = s.Retain(), d, offset, numel, reach
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -165,14 +166,14 @@ type guest struct {
 func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool) (*Tensor, error) {
 	g := takeGuest()
 	g.own.InitExternal(data, nbytes, device.Host, &g.owner, readOnly)
-	numel, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
+	numel, reach, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
 	if err != nil {
 		g.own.Release()
 		return nil, err
 	}
 	g.owner = owner
 	t := &g.Tensor
-	t.storage, t.dtype, t.numel, t.guest = &g.own, d, numel, g
+	t.storage, t.dtype, t.numel, t.reach, t.guest = &g.own, d, numel, reach, g
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -180,35 +181,38 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	return t, nil
 }
 
-// The lists in its messages are copies, so that a caller's lists may live on the stack.
-func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (int64, error) {
+// checkGeometry proves that a geometry stays inside a storage, and tells how many elements it has and how many bytes of the
+// storage it reaches into. The lists in its messages are copies, so that a caller's lists may live on the stack.
+func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (numel, reach int64, err error) {
 	if len(sizes) != len(strides) {
-		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, slices.Clone(sizes), slices.Clone(strides))
+		return 0, 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, slices.Clone(sizes), slices.Clone(strides))
 	}
 	if len(sizes) > shape.MaxDims {
-		return 0, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
+		return 0, 0, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
 	}
-	numel, err := shape.Numel(op, sizes)
-	if err != nil {
-		return 0, err
+	if numel, err = shape.Numel(op, sizes); err != nil {
+		return 0, 0, err
 	}
 	if offset < 0 || offset > 1<<62 {
-		return 0, status.Runtimef("%s: storage offset %d is out of range; it must not be negative", op, offset)
+		return 0, 0, status.Runtimef("%s: storage offset %d is out of range; it must not be negative", op, offset)
 	}
 	for i, stride := range strides {
 		if stride < 0 {
-			return 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i, slices.Clone(strides))
+			return 0, 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i, slices.Clone(strides))
 		}
 	}
 	lo, hi, err := shape.Span(op, sizes, strides, offset)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if have := s.Nbytes() / d.Size(); numel > 0 && (lo < 0 || hi >= have) {
-		return 0, status.Runtimef("%s: sizes %v, strides %v and storage offset %d of %v need a storage of %d bytes, but it has %d",
+		return 0, 0, status.Runtimef("%s: sizes %v, strides %v and storage offset %d of %v need a storage of %d bytes, but it has %d",
 			op, slices.Clone(sizes), slices.Clone(strides), offset, d, (hi+1)*d.Size(), s.Nbytes())
 	}
-	return numel, nil
+	if numel > 0 {
+		reach = (hi + 1) * d.Size()
+	}
+	return numel, reach, nil
 }
 
 // View is a tensor of the same storage and dtype with another geometry.
@@ -222,9 +226,16 @@ var UsedElsewhere = func(*Tensor) bool { return false }
 // Busy tells whether the tensor's geometry is being changed, or the bytes of its storage moved.
 func (t *Tensor) Busy() bool { return t.changing.Load() || t.storage.Moving() }
 
+// Ready tells whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its
+// tensors, still has all bytes that it reaches.
+func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes() }
+
+// Reach is the number of bytes that the storage must have.
+func (t *Tensor) Reach() int64 { return t.reach }
+
 // Set makes t a view of s with a new geometry, giving up the old storage. Nothing changes on an error.
 func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) error {
-	numel, err := checkGeometry(op, s, d, sizes, strides, offset)
+	numel, reach, err := checkGeometry(op, s, d, sizes, strides, offset)
 	if err != nil {
 		return err
 	}
@@ -236,7 +247,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	sizes, strides = slices.Clone(sizes), slices.Clone(strides)
 	s.Retain()
 	t.storage.Release()
-	t.storage, t.dtype, t.offset, t.numel = s, d, offset, numel
+	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -277,7 +288,7 @@ func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
 // Alias is another tensor with the same storage and geometry.
 func (t *Tensor) Alias() *Tensor {
 	a := takeView()
-	a.storage, a.dtype, a.offset, a.numel = t.storage.Retain(), t.dtype, t.offset, t.numel
+	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
 	a.contiguous, a.layout, a.number = t.contiguous, t.layout, t.number
 	a.setDims(len(t.sizes))
 	copy(a.sizes, t.sizes)

@@ -17,7 +17,8 @@ const MOST_HOLES = 2 ** 25;
 const HIGH = 2 ** 21;
 const WORD = 2 ** 32;
 
-// Readers of a row of count elements from position at on, by what their typed arrays hold.
+// Readers of a row of count elements from position at on, by what their typed arrays hold. Each makes its arrays in a place of its
+// own, where V8 learns what they hold.
 function plainRow(values) {
   return (at, count) => {
     const row = count < MOST_HOLES ? new Array(count) : [];
@@ -27,24 +28,32 @@ function plainRow(values) {
 }
 
 function boolRow(values) {
-  return (at, count) => Array.from({ length: count }, (_, i) => values[at + i] !== 0);
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0; i < count; i++) row[i] = values[at + i] !== 0;
+    return row;
+  };
 }
 
 function complexRow(values) {
-  return (at, count) => Array.from({ length: count }, (_, i) => ({ re: values[2 * (at + i)], im: values[2 * (at + i) + 1] }));
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0, k = 2 * at; i < count; i++, k += 2) row[i] = { re: values[k], im: values[k + 1] };
+    return row;
+  };
 }
 
 // Integers are put together from their halves, without a BigInt for each: only those beyond 2^53 stay one.
 function bigRow(values) {
-  const low = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
-  const high = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+  const low = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
   return (at, count) => {
     const row = count < MOST_HOLES ? new Array(count) : [];
-    for (let i = 0; i < count; i++) {
-      const k = 2 * (at + i);
-      const h = high[k + 1];
-      const isSafe = h < HIGH && (h > -HIGH || (h === -HIGH && low[k] > 0));
-      row[i] = isSafe ? h * WORD + low[k] : values[at + i];
+    for (let i = 0, k = 2 * at; i < count; i++, k += 2) {
+      const l = low[k];
+      const h = low[k + 1];
+      if (h === l >> 31) row[i] = l;
+      else if (h < HIGH && (h > -HIGH || (h === -HIGH && l !== 0))) row[i] = h * WORD + (l >>> 0);
+      else row[i] = values[at + i];
     }
     return row;
   };
@@ -121,9 +130,14 @@ const methods = {
     const last = shape.length - 1;
     let next = 0;
     const build = (depth) => {
-      if (depth < last) return Array.from({ length: shape[depth] }, () => build(depth + 1));
-      next += shape[last];
-      return read(next - shape[last], shape[last]);
+      const count = shape[depth];
+      if (depth === last) {
+        next += count;
+        return read(next - count, count);
+      }
+      const list = count < MOST_HOLES ? new Array(count) : [];
+      for (let i = 0; i < count; i++) list[i] = build(depth + 1);
+      return list;
     };
     return build(0);
   },

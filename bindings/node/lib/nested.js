@@ -38,26 +38,19 @@ function checked(level, shape, depth) {
   return level;
 }
 
-// Fills the next items of to with the numbers of an array. false when one of them is no number.
+// Fills the next items of to with the numbers and booleans of an array. false when one of them is something else.
 function fillRow(to, row) {
   const { values, at } = to;
   const count = row.length;
-  let i = 0;
-  if (!to.float) {
-    for (; i < count; i++) {
-      const value = row[i];
-      if (typeof value !== 'number') return false;
-      values[at + i] = value;
-      if ((value | 0) !== value || Object.is(value, -0)) {
-        to.float = !Number.isInteger(value) || Object.is(value, -0);
-        if (to.float) break;
-      }
+  for (let i = 0; i < count; i++) {
+    let value = row[i];
+    if (typeof value !== 'number') {
+      if (typeof value !== 'boolean') return false;
+      value = Number(value);
+      to.bools++;
     }
-  }
-  for (; i < count; i++) {
-    const value = row[i];
-    if (typeof value !== 'number') return false;
     values[at + i] = value;
+    if ((value | 0) !== value || Object.is(value, -0)) to.float ||= !Number.isInteger(value) || Object.is(value, -0);
   }
   to.at += count;
   return true;
@@ -70,9 +63,9 @@ function fill(to, level, shape, depth) {
   return true;
 }
 
-// Most arrays hold nothing but numbers: these go straight into a Float64Array. undefined for all others.
+// Most arrays hold nothing but numbers or booleans: these go straight into a Float64Array. undefined for all others.
 function readNumbers(data, shape, count) {
-  const to = { values: new Float64Array(count), at: 0, float: false };
+  const to = { values: new Float64Array(count), at: 0, float: false, bools: 0 };
   if (shape.length === 0 ? !fillRow(to, [data]) : !fill(to, data, shape, 0)) return undefined;
   return to;
 }
@@ -168,7 +161,7 @@ function read(data, dtype) {
     const [values, stored] = mixed.store(target);
     return { shape, values, stored, target };
   }
-  const target = dtype ?? (numbers.float || count === 0 ? native.getDefaultDtype() : 'int64');
+  const target = dtype ?? (numbers.float || count === 0 ? native.getDefaultDtype() : numbers.bools === count ? 'bool' : 'int64');
   checkRange(numbers.values, target);
   return { shape, values: numbers.values, stored: 'float64', target };
 }

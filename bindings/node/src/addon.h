@@ -216,6 +216,7 @@ struct lt_memory {
   uintptr_t base;          // 0 for none; then it is not in the table
   int64_t bytes;           // accounted as external memory
   int32_t users;           // boxes, and ArrayBuffers that data() gave
+  bool resized;            // maybe to fewer bytes than a tensor over them needs
   lt_buffer *buffer;       // the ArrayBuffer that the bytes lie in, if any
   struct lt_held *claims;  // what asynchronous calls use
   lt_memory *next;         // in the table
@@ -230,6 +231,8 @@ void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
 // Whether asynchronous calls leave a box's elements free for an access; false with what they do.
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing);
+// Whether a tensor's elements all lie in its storage, which may have been made smaller.
+bool lt_fits_storage(const lt_box *box);
 void lt_claim(struct lt_held *held);
 void lt_unclaim(struct lt_held *held);
 

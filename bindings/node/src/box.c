@@ -203,6 +203,9 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
                          : "is being read by an asynchronous call";
   } else if (!lt_unclaimed(box, access, &state)) {
     status = TENSOR_ERROR_RUNTIME;
+  } else if ((access == LT_READS || access == LT_WRITES) && !lt_fits_storage(box)) {
+    status = TENSOR_ERROR_RUNTIME;
+    state = "has elements beyond its storage, which was made smaller; resize_ makes room for them";
   }
   if (!state) return true;
   snprintf(message, sizeof message, "%s: argument '%s' (a %s) %s", op, argument,

@@ -6249,6 +6249,17 @@ static const lt_operator overloads_storage_nbytes[] = {
     {"storageNbytes", arguments_storage_nbytes, results_storage_nbytes, 1, 1, 1, -1, {{call_storage_nbytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_storage_id(const lt_value *a, lt_value *r) { return tensor_storage_id(a[0].storage, &r[0].i); }
+static const lt_argument arguments_storage_id[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_id[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_storage_id[] = {
+    {"storageId", arguments_storage_id, results_storage_id, 1, 1, 1, -1, {{call_storage_id, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_storage_view(const lt_value *a, lt_value *r) { return tensor_storage_view(a[0].storage, (tensor_dtype)a[1].i, &r[0].tensor); }
 static const lt_argument arguments_storage_view[] = {
     {"input", LT_STORAGE, 0, {0}},
@@ -7553,6 +7564,7 @@ const lt_entry lt_entries[] = {
     {"storageFromFile", overloads_storage_from_file, 1, LT_AS_FUNCTION},
     {"filename", overloads_storage_filename, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"nbytes", overloads_storage_nbytes, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"id", overloads_storage_id, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"view", overloads_storage_view, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"slice", overloads_storage_slice, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"clone", overloads_storage_clone, 1, LT_AS_METHOD | LT_AS_STORAGE},

@@ -164,7 +164,23 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
       m = box->memory;
     }
   }
-  if (m && !m->buffer) set_bytes(env, e, m, base ? storage_bytes(box) : 0);
+  if (!m || m->buffer) return;
+  set_bytes(env, e, m, base ? storage_bytes(box) : 0);
+  m->resized |= moved;
+}
+
+// The bytes of the storage from its start to the end of the last element.
+static int64_t needed_bytes(const tensor_t *t) {
+  const int64_t *sizes = tensor_sizes(t), *strides = tensor_strides(t);
+  int64_t last = tensor_storage_offset(t);
+  if (tensor_numel(t) == 0) return 0;
+  for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
+  return (last + 1) * element_size(t);
+}
+
+bool lt_fits_storage(const lt_box *box) {
+  return box->kind != LT_TENSOR || !box->memory || !box->memory->resized ||
+         needed_bytes(box->handle) <= storage_bytes(box);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -176,11 +192,8 @@ static void span_of(const lt_box *box, const char **low, const char **high) {
   *low = base, *high = base + storage_bytes(box);
   if (box->kind != LT_TENSOR) return;
   const tensor_t *t = box->handle;
-  const int64_t *sizes = tensor_sizes(t), *strides = tensor_strides(t);
-  int64_t last = 0;
-  for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
   *low = base + tensor_storage_offset(t) * element_size(t);
-  *high = tensor_numel(t) == 0 ? *low : *low + (last + 1) * element_size(t);
+  *high = tensor_numel(t) == 0 ? *low : base + needed_bytes(t);
 }
 
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing) {

@@ -112,6 +112,14 @@ test('sizes can be given one by one', () => {
   assert.throws(() => x.reshape(2, 2.5), { name: 'TypeError' });
 });
 
+test('more pieces than there can be tensors are refused before anything is made', () => {
+  const empty = lt.zeros([0, 3]);
+  for (const pieces of [2 ** 31, 2 ** 53, 2n ** 62n]) {
+    for (const split of [lt.chunk, lt.tensorSplit]) assert.throws(() => split(empty, pieces), { code: 'TENSOR_ERROR_MEMORY', message: /pieces are more than/ });
+  }
+  assert.equal(empty.chunk(3).length, 3);
+});
+
 test('to takes dtypes, devices and tensors', () => {
   assert.equal(x.to('float64').dtype, 'float64');
   assert.equal(x.to('meta').device, 'meta');

@@ -17,6 +17,8 @@ from ._create import (
     get_default_device,
     is_complex,
     is_floating_point,
+    is_inference,
+    is_signed,
     is_storage,
     is_tensor,
     numel,
@@ -32,6 +34,28 @@ from ._dlpack import from_dlpack, from_numpy, to_dlpack
 from ._dtypes import NAMES as _NAMES
 from ._dtypes import dtype, finfo, iinfo, layout, memory_format
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz
+from ._modes import (
+    are_deterministic_algorithms_enabled,
+    autocast,
+    enable_grad,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    inference_mode,
+    is_autocast_enabled,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    is_warn_always_enabled,
+    no_grad,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_grad_enabled,
+    set_num_interop_threads,
+    set_warn_always,
+    use_deterministic_algorithms,
+)
 from ._print import get_printoptions, set_printoptions
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from ._sharing import register as _register_sharing
@@ -47,7 +71,12 @@ __version__ = "0.1.0"
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
-_SUBMODULES = frozenset(("_C", "fft", "hdf5", "linalg", "multiprocessing", "nn", "overrides", "return_types", "safetensors", "special", "testing"))
+_SUBMODULES = frozenset(
+    (
+        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
+        *("overrides", "random", "return_types", "safetensors", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
+    )
+)
 
 # Generated functions first: the ones above have a Python form of their own.
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
@@ -55,7 +84,8 @@ globals().update(_NAMES)
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 
-__all__ = [name for name in globals() if name[0] != "_"]
+# Submodules that were imported above are no names of the package, unless they are public.
+__all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]
 
 
 def __getattr__(name):
@@ -65,11 +95,14 @@ def __getattr__(name):
         return importlib.import_module("." + name, __name__)
     if name == "Storage":
         return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
+    if name == "default_generator":
+        return _functions.default_generator()
     raise AttributeError(f"module 'libtensor' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted(set(globals()) | _SUBMODULES | {"Storage"})
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted(special | set(__all__) | {name for name in _SUBMODULES if name[0] != "_"} | {"Storage", "default_generator"})
 
 
 # A process that already uses multiprocessing, such as a spawned worker, shares the tensors that it sends.

@@ -63,7 +63,7 @@ def scalar(value, function, argument):
     made = Scalar()
     if kind is int:
         if not -(2**63) <= value < 2**64:
-            raise RuntimeError(f"{function}(): argument '{argument}': {value} does not fit into 64 bits")
+            raise OverflowError(f"{function}(): argument '{argument}': {value} does not fit into 64 bits")
         made.kind = 2
         made.value.i = value
     elif kind is float:
@@ -117,7 +117,7 @@ def integer(value, function, argument):
         raise wrong_type(function, argument, "int", value)
     found = value.__index__()
     if not -(2**63) <= found < 2**63:
-        raise RuntimeError(f"{function}(): argument '{argument}': {found} does not fit into 64 bits")
+        raise ValueError(f"{function}(): argument '{argument}': {found} does not fit into 64 bits")
     return found
 
 
@@ -141,8 +141,9 @@ def double(value, function, argument):
 def flag(value, function, argument):
     if value is True or value is False:
         return value
-    if value.__class__ is int or hasattr(value, "__bool__") and not isinstance(value, Tensor):
-        return bool(value)
+    number = foreign(value)
+    if number.__class__ is bool:
+        return number
     raise wrong_type(function, argument, "bool", value)
 
 
@@ -174,12 +175,15 @@ def ints(value, function, argument):
 
 def slow_ints(value, function, argument):
     if is_integer(value):
-        value = (value,)
-    elif isinstance(value, Tensor) or hasattr(value, "tolist"):
+        return pack_ints[1](integer(value, function, argument)), 1
+    if isinstance(value, Tensor) or hasattr(value, "tolist"):
         value = value.tolist()
     if not sequence(value) and not hasattr(value, "__iter__"):
         raise wrong_type(function, argument, "tuple of ints", value)
-    items = [integer(v, function, argument) for v in value]
+    try:
+        items = [integer(v, function, argument) for v in value]
+    except ValueError as error:
+        raise TypeError(str(error)) from None
     return Struct(f"{len(items)}q").pack(*items), len(items)
 
 
@@ -196,7 +200,7 @@ def bools(value, function, argument):
         value = (value,)
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of bools", value)
-    return (c_bool * len(value))(*value), len(value)
+    return (c_bool * len(value))(*[flag(v, function, argument) for v in value]), len(value)
 
 
 def numbers(value, function, argument):

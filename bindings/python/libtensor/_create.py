@@ -1,113 +1,16 @@
 """Tensors from Python data: numbers, nested sequences, arrays of other libraries, buffers."""
 
-from itertools import chain
-from struct import Struct
-from struct import error as StructError
-
 from . import _direct, _dtypes, _errors
 from . import gen_functions as _f
-from ._convert import NUMBERS, dtype_code, foreign, sequence
+from ._convert import dtype_code, sequence
 from ._dtypes import DTYPES
+from ._sequence import from_sequence, is_sequence
 from ._tensor import Tensor
 
 
-def number_of(leaf):
-    """The Python number of an element of a sequence."""
-    if leaf.__class__ in NUMBERS:
-        return leaf
-    if isinstance(leaf, Tensor):
-        if leaf.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return leaf.item()
-    for base in (bool, int, float, complex):
-        if isinstance(leaf, base):
-            return base(leaf)
-    found = foreign(leaf)
-    if found is None and hasattr(leaf, "__index__"):
-        found = leaf.__index__()
-    if found is None:
-        raise TypeError(f"new(): invalid data type '{type(leaf).__name__}'")
-    return found
-
-
-def is_nested(value):
-    if sequence(value):
-        return True
-    return getattr(value, "ndim", 0) > 0 and not isinstance(value, str)
-
-
-def flatten(data):
-    """The size, the elements and the kinds of elements of nested sequences."""
-    size = []
-    level = [data]
-    while level and is_nested(level[0]):
-        n = len(level[0])
-        if not (SEQUENCES.issuperset(map(type, level)) and set(map(len, level)) == {n}):
-            check_level(level, n, len(size))
-        level = list(chain.from_iterable(level))
-        size.append(n)
-    kinds = set(map(type, level))
-    if not kinds <= NUMBERS:
-        if any(map(is_nested, level)):
-            raise ValueError(f"expected numbers at dim {len(size)} (got a sequence)")
-        level = list(map(number_of, level))
-        kinds = set(map(type, level))
-    return size, level, kinds
-
-
-SEQUENCES = {list, tuple}
-
-
-def check_level(level, n, dim):
-    for at, item in enumerate(level):
-        if not is_nested(item) or len(item) != n:
-            given = f"of length {len(item)}" if is_nested(item) else f"{type(item).__name__}"
-            raise ValueError(f"expected sequence of length {n} at dim {dim} (got {given} at position {at})")
-
-
-def check_range(leaves, dtype):
-    """Refuses integers that an integer dtype does not hold; unsigned ones take negative numbers modulo their range."""
-    limits = _dtypes.iinfo(dtype)
-    low = limits.min if dtype.is_signed else -limits.max
-    if leaves and (min(leaves) < low or max(leaves) > limits.max):
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-
-
-def pack(code, leaves):
-    return Struct(f"{len(leaves)}{code}").pack(*leaves)
-
-
-def from_sequence(data, dtype):
-    size, leaves, kinds = flatten(data)
-    integral = dtype is not None and not dtype.is_floating_point and not dtype.is_complex and dtype is not _dtypes.bool_
-    if complex in kinds:
-        raw = pack("d", [part for leaf in leaves for part in (leaf.real, leaf.imag)])
-        made, inferred = _dtypes.complex128, _f.get_default_dtype().to_complex()
-        if dtype is not None and not dtype.is_complex and dtype is not _dtypes.bool_:
-            raise TypeError(f"can't convert complex to {dtype}")
-    elif float in kinds or not kinds:
-        raw = pack("d", leaves)
-        made, inferred = _dtypes.float64, _f.get_default_dtype()
-    elif int in kinds:
-        made = inferred = _dtypes.int64
-        try:
-            raw = pack("q", leaves)
-        except StructError as error:
-            if dtype is None or integral:
-                raise ValueError("Overflow when unpacking long long") from error
-            raw, made = pack("d", leaves), _dtypes.float64
-        if integral:
-            check_range(leaves, dtype)
-    else:
-        raw = bytes(leaves)
-        made = inferred = _dtypes.bool_
-    tensor = _f.from_data(raw if leaves else None, size, dtype=made)
-    target = dtype or inferred
-    return tensor if target is made else _f.to(tensor, dtype=target)
-
-
 def is_array(data):
-    return hasattr(data, "__array_interface__") or hasattr(data, "__dlpack__") and not isinstance(data, Tensor)
+    """Tells whether data is an array of another library, whose memory a tensor can share."""
+    return not sequence(data) and (hasattr(data, "__array_interface__") or hasattr(data, "__dlpack__") and not isinstance(data, Tensor))
 
 
 def as_dtype(dtype):
@@ -129,10 +32,11 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
-    if is_storage(data):
-        data = data.tolist()
-    shared = is_array(data) and not sequence(data)
-    made = from_array(data).to(dtype=dtype, copy=True) if shared else from_sequence(data, dtype)
+    if isinstance(data, _typed_storage.TypedStorage) or is_storage(data) and dtype is not None:
+        dtype = dtype or _f.get_default_dtype()
+        made = _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype).clone()
+    else:
+        made = from_array(data).to(dtype=dtype, copy=True) if is_array(data) else from_sequence(data, dtype)
     device = device if device is not None else default_device()
     return made if device is None else made.to(device=device)
 
@@ -152,7 +56,7 @@ def as_tensor(data, dtype=None, device=None):
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
-    if is_array(data) and not sequence(data) and getattr(data, "ndim", 1):
+    if is_array(data) and getattr(data, "ndim", 1):
         return from_array(data).to(dtype=dtype, device=device)
     return tensor(data, dtype=dtype, device=device)
 
@@ -162,7 +66,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     if requires_grad:
         _errors.unsupported(True, False)
     dtype = as_dtype(dtype)
-    if isinstance(obj, Tensor) or is_array(obj) and not sequence(obj):
+    if isinstance(obj, Tensor) or is_array(obj):
         made = obj.detach() if isinstance(obj, Tensor) else from_array(obj)
         if copy:
             return made.to(dtype=dtype, device=device, copy=True)
@@ -175,7 +79,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     except TypeError:
         view = None
     if view is not None:
-        made = frombuffer(obj, dtype=dtype or _f.get_default_dtype())
+        made = frombuffer(obj, dtype=dtype or _interop.OF_FORMAT.get(view.format) or _f.get_default_dtype())
         return made.to(device=device, copy=bool(copy))
     if copy is False:
         raise ValueError("asarray(): a sequence or number cannot be shared, which copy=False asks for")
@@ -195,7 +99,10 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if requires_grad:
         _errors.unsupported(True, False)
     dtype = as_dtype(dtype)
-    view = _interop.Buffer(buffer)
+    try:
+        view = _interop.Buffer(buffer)
+    except TypeError:
+        raise ValueError(f"frombuffer(): argument 'buffer' has no buffer protocol: {type(buffer).__name__}") from None
     try:
         if view.nbytes == 0 or count == 0:
             raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
@@ -250,7 +157,7 @@ def legacy(wanted, args, device=None):
         if wanted is not None and data.dtype is not wanted:
             raise TypeError(f"expected {dtype} (got {data.dtype})")
         return data.as_subclass(Tensor)
-    if not is_nested(data):
+    if not is_sequence(data):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     return tensor(data, dtype=dtype, device=device)
 
@@ -322,6 +229,14 @@ def is_floating_point(input):
 
 def is_complex(input):
     return input.dtype.is_complex
+
+
+def is_inference(input):
+    return input.is_inference()
+
+
+def is_signed(input):
+    return input.dtype.is_signed
 
 
 def broadcast_shapes(*shapes):

@@ -17,8 +17,12 @@ class device:
 
     __slots__ = ("type", "index", "_c", "_outer")
 
-    def __new__(cls, type, index=None):
-        if isinstance(type, device):
+    def __new__(cls, type=None, index=None, *, device=None):
+        if device is not None:
+            if type is not None:
+                raise TypeError("device(): 'type' and 'device' are the same argument; give one of them")
+            type = device
+        if isinstance(type, cls):
             return type
         self = object.__new__(cls)
         if isinstance(type, int) and not isinstance(type, bool):

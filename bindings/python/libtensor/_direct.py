@@ -1,8 +1,8 @@
 """Calls of the library past ctypes: the decorators of the generated functions, and the base class of Tensor.
 
 direct/direct.c explains what a decorated function takes straight to the library; everything else is left to the Python function.
-Where direct.c cannot work (another interpreter than CPython, or LIBTENSOR_PLAIN_CALLS=1), the Python functions do it all, through
-ctypes.
+Where direct.c cannot work (another interpreter than CPython, a subinterpreter, or LIBTENSOR_PLAIN_CALLS=1), the Python functions do
+it all, through ctypes.
 """
 
 import copyreg
@@ -15,7 +15,7 @@ from operator import attrgetter
 
 from . import _overrides
 from ._errors import failure
-from ._library import Cell, Scalar, folders, free, library, path
+from ._library import SUBINTERPRETER, Cell, Scalar, folders, free, library, path
 
 MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS = range(6)
 NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
@@ -33,7 +33,7 @@ def load():
     """The functions of libtensor_direct.so; None where they cannot work."""
     if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(c_void_p):
         return None
-    if os.environ.get("LIBTENSOR_PLAIN_CALLS", "0") != "0":
+    if SUBINTERPRETER or os.environ.get("LIBTENSOR_PLAIN_CALLS", "0") != "0":
         return None
     paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
     for each in paths:

@@ -94,6 +94,7 @@ qint8 = dtype(15, "qint8", 1, "q")
 qint32 = dtype(16, "qint32", 4, "q")
 quint4x2 = dtype(17, "quint4x2", 1, "q")
 quint2x4 = dtype(18, "quint2x4", 1, "q")
+INTEGERS = frozenset((uint8, int8, int16, int32, int64))
 QUANTIZED = (quint8, qint8, qint32, quint4x2, quint2x4)
 
 DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32, *QUANTIZED)

@@ -15,6 +15,8 @@ def bound(value):
     if value is None:
         return ABSENT
     if value.__class__ is not int:
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"slice indices must be integers or None or have an __index__ method, not {type(value).__name__}")
         value = value.__index__()
     return max(min(value, 2**63 - 1), 1 - 2**63)
 
@@ -46,7 +48,7 @@ def item(k, kept):
     kind = k.__class__
     if kind is int:
         if not -(2**63) <= k < 2**63:
-            raise IndexError(f"index {k} does not fit into 64 bits")
+            raise ValueError(f"index {k} does not fit into 64 bits")
         return pack(INT, 0, k, 0, 0)
     if kind is slice:
         return part(k)
@@ -70,4 +72,5 @@ def listed(k):
         return _create.tensor(k, dtype=None if k else _dtypes.int64)
     if hasattr(k, "__array_interface__"):
         return _create.tensor(k)
-    raise TypeError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")
+    kind = TypeError if isinstance(k, (str, bytes)) else IndexError
+    raise kind(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")

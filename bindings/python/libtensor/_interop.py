@@ -6,6 +6,7 @@ from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
 from . import _dtypes
 from . import gen_functions as _f
+from ._library import SUBINTERPRETER
 
 TYPES = {
     _dtypes.bool_: ("|b1", "?"),
@@ -21,6 +22,7 @@ TYPES = {
     _dtypes.complex128: ("<c16", None),
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
+OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
 
 # Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
 owners = {}
@@ -34,12 +36,16 @@ def release(context, take=owners.pop):
         owner.release()
 
 
+# In a subinterpreter the owners live as long as it does: the library could free a tensor later, and call what is gone.
+deleter = None if SUBINTERPRETER else ctypes.cast(release, c_void_p).value
+
+
 def share(address, nbytes, dtype, size, stride, owner, read_only):
     """A tensor over the memory of `owner`."""
     context = next(contexts)
     owners[context] = owner
     try:
-        return _f.from_blob(address or None, nbytes, dtype, size, stride, ctypes.cast(release, c_void_p).value, context, read_only)
+        return _f.from_blob(address or None, nbytes, dtype, size, stride, deleter, context, read_only)
     except BaseException:
         release(context)
         raise

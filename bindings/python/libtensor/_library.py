@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import sys
 from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
 
 VERSION = (0, 1, 0)
@@ -75,6 +76,14 @@ class Cell(ctypes.Union):
 # Cells that no call uses. A call takes one for itself alone, so that neither another thread nor a signal handler or a
 # finalizer that runs in between can write to it.
 cells = [Cell() for _ in range(16)]
+
+
+def address_of_interpreter(name):
+    return ctypes.PYFUNCTYPE(c_void_p)((name, ctypes.pythonapi))()
+
+
+# A subinterpreter ends while the library goes on, which may keep no address of anything that it has.
+SUBINTERPRETER = sys.implementation.name == "cpython" and address_of_interpreter("PyInterpreterState_Get") != address_of_interpreter("PyInterpreterState_Main")
 
 
 def folders():

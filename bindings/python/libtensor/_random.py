@@ -30,6 +30,8 @@ class Generator:
 
     def manual_seed(self, seed):
         """Restarts from `seed`; returns the generator."""
+        if not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed(): the seed must be an int, not {type(seed).__name__}")
         _f.generator_manual_seed(self, seed_number(seed))
         return self
 
@@ -67,7 +69,7 @@ def checked(value, function, argument):
 def seed_number(seed):
     seed = int(seed)
     if not -(2**63) <= seed < 2**64:
-        raise RuntimeError(f"manual_seed(): seed {seed} does not fit into 64 bits")
+        raise ValueError(f"manual_seed(): seed {seed} does not fit into 64 bits")
     return seed - 2**64 if seed >= 2**63 else seed
 
 
@@ -77,7 +79,7 @@ def default():
 
 def manual_seed(seed):
     """Restarts the default generator from `seed`, and returns it."""
-    return default().manual_seed(seed)
+    return default().manual_seed(int(seed))
 
 
 def seed():

@@ -55,7 +55,12 @@ def same(storage):
 
 
 def rebuild_storage(descriptor, nbytes):
-    fd = descriptor.detach()
+    try:
+        fd = descriptor.detach()
+    except (ConnectionError, EOFError, FileNotFoundError) as error:
+        raise RuntimeError(
+            "the process that sent a tensor has ended before it was received, and its memory with it; let the sender wait, for example at an event"
+        ) from error
     try:
         return _f.storage_from_descriptor(fd, nbytes)
     finally:

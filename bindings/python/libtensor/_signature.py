@@ -8,7 +8,7 @@ from ._library import Cell, Scalar
 
 def of(function):
     """The signature of one of _direct's functions."""
-    fallback = function.__wrapped__
+    fallback = getattr(function, "__wrapped__", function)
     forms = getattr(fallback, "forms", ())
     own = inspect.signature(fallback)
     if not forms or own.parameters.keys().isdisjoint(("args", "kwargs")):
@@ -36,5 +36,8 @@ def merged(signatures):
         everywhere = all(name in s.parameters for s in signatures)
         if parameter.default is Parameter.empty and not everywhere and parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
             found[name] = parameter.replace(default=None)
+    several = [name for name, p in found.items() if p.kind is Parameter.VAR_POSITIONAL][1:]
+    for name in several:
+        del found[name]
     ordered = sorted(found.values(), key=lambda p: (p.kind, p.default is not Parameter.empty and p.kind is Parameter.POSITIONAL_OR_KEYWORD))
     return Signature(ordered)

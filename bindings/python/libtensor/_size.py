@@ -1,13 +1,19 @@
 """torch.Size."""
 
 
+def size(value, at):
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {at} is '{type(value).__name__}')")
+    return value.__index__()
+
+
 class Size(tuple):
     """The sizes of a tensor: a tuple of integers."""
 
     __slots__ = ()
 
     def __new__(cls, sizes=()):
-        return tuple.__new__(cls, [s if s.__class__ is int else s.__index__() for s in sizes])
+        return tuple.__new__(cls, [s if s.__class__ is int else size(s, at) for at, s in enumerate(sizes)])
 
     def numel(self):
         """The number of elements of a tensor of this size."""

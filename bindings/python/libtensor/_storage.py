@@ -1,11 +1,15 @@
 """Untyped storages: the bytes that tensors share."""
 
 import ctypes
+from weakref import WeakValueDictionary
 
 from . import _dtypes
 from . import gen_functions as _f
 from ._errors import wrong_type
 from ._library import storage_free
+
+# The objects of the storages that are in use, by the library's number: one storage is one object.
+known = WeakValueDictionary()
 
 
 def readable(storage):
@@ -85,11 +89,14 @@ class StorageBase:
     def __copy__(self):
         return self.clone()
 
+    def __dir__(self):
+        return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
+
 
 class UntypedStorage(StorageBase):
     """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) these two."""
 
-    __slots__ = ("_h", "__weakref__")
+    __slots__ = ("_h", "__weakref__", "__dict__")
     is_sparse_csr = False
 
     def __new__(cls, size=0, *, device=None):
@@ -111,7 +118,7 @@ class UntypedStorage(StorageBase):
     def _wrap(cls, handle):
         self = object.__new__(cls)
         self._h = handle
-        return self
+        return known.setdefault(_f.storage_id(self), self)
 
     @classmethod
     def from_file(cls, filename, shared=False, nbytes=0):
@@ -156,15 +163,13 @@ class UntypedStorage(StorageBase):
         return _f.storage_slice(self, start, max(start, stop))
 
     def __setitem__(self, i, value):
-        if isinstance(value, UntypedStorage) and isinstance(i, slice):
-            self[i].copy_(value)
-            return
-        if not isinstance(value, int):
+        part = isinstance(i, slice)
+        if not isinstance(value, int) and not (part and isinstance(value, UntypedStorage)):
             raise RuntimeError(f"can only set storage content with an int, but got {type(value).__name__} instead")
-        if isinstance(i, slice):
-            self[i].fill_(value)
-        else:
-            readable(self)._tensor()[self._within(i)] = value & 255
+        if part and i.indices(len(self))[2] != 1:
+            raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
+        at = i if part else self._within(i)
+        readable(self)._tensor()[at] = value & 255 if isinstance(value, int) else value._tensor()
 
     def fill_(self, value):
         """Sets every byte to `value` modulo 256."""

@@ -22,10 +22,35 @@ make_size = tuple.__new__
 
 
 def wrapped_dim(dim, n, what):
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"{what}: argument 'dim' must be int, not {type(dim).__name__}")
     at = dim.__index__()
     if not -max(n, 1) <= at < max(n, 1) or not n:
         raise IndexError(f"{what}: dimension {at} is out of range for a tensor of {n} dimensions")
     return at % n
+
+
+def given_to(cls, tensor):
+    """An object of a subclass with the handle of a tensor, which has none from now on."""
+    made = object.__new__(cls)
+    made._h, tensor._h = tensor._h, 0
+    return made
+
+
+def element(tensor):
+    """The one element, for Python's number types."""
+    if tensor.numel() != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {tensor.numel()} elements")
+    return tensor.item()
+
+
+def real_element(tensor):
+    found = element(tensor)
+    if not isinstance(found, complex):
+        return found
+    if found.imag:
+        raise RuntimeError(f"value cannot be converted to a real number without overflow: {found}")
+    return found.real
 
 
 def as_object(kind, make, args):
@@ -36,26 +61,20 @@ def as_object(kind, make, args):
 class Tensor(_direct.TensorBase):
     """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
 
-    __slots__ = ("__weakref__", "__dict__")
+    __slots__ = ("__weakref__", "__dict__", "_kept")
     __array_priority__ = 1000
     __torch_function__ = classmethod(_overrides.torch_function)
 
     def __new__(cls, *args, device=None):
         made = _create.legacy(None, args, device)
-        return made if cls is Tensor else made._given_to(cls)
-
-    def _given_to(self, cls):
-        """An object of a subclass with the handle of this one, which has none from now on."""
-        made = object.__new__(cls)
-        made._h, self._h = self._h, 0
-        return made
+        return made if cls is Tensor else given_to(cls, made)
 
     def as_subclass(self, cls):
         """A view of all elements as an object of `cls`, Tensor or a subclass."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass(): argument 'cls' must be Tensor or a subclass of it, not {cls!r}")
         with _overrides.disabled():
-            return _f.detach(self)._given_to(cls)
+            return given_to(cls, _f.detach(self))
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
@@ -143,6 +162,7 @@ class Tensor(_direct.TensorBase):
             args = (_typed_storage.untyped(args[0], self.dtype), *args[1:])
         elif "source" in kwargs:
             kwargs["source"] = _typed_storage.untyped(kwargs["source"], self.dtype)
+        self._kept = None
         return _f.set_(self, *args, **kwargs)
 
     def share_memory_(self):
@@ -154,6 +174,10 @@ class Tensor(_direct.TensorBase):
     def where(self, condition, other):
         """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere."""
         return _f.where(condition, self, other)
+
+    def new(self, *args, device=None):
+        """A tensor of this dtype and device, of sizes or of a sequence's elements: new(2, 3), new([1, 2])."""
+        return _overrides.converted(_create.legacy(self.dtype, args, device or self.device), type(self))
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
         """A copy of `data`, of this tensor's dtype and device unless others are given."""
@@ -184,9 +208,26 @@ class Tensor(_direct.TensorBase):
     is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
     is_quantized = is_mkldnn = is_nested = requires_grad = retains_grad = False
+    is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     is_leaf = True
-    grad = grad_fn = names = None
+    grad = grad_fn = name = None
     output_nr = 0
+
+    def is_inference(self):
+        """False: nothing records what happens to a tensor."""
+        return False
+
+    def is_distributed(self):
+        return False
+
+    def detach_(self):
+        """The tensor itself: it is detached."""
+        return self
+
+    def dim_order(self):
+        """The dimensions from the one with the largest stride to the one with the smallest."""
+        strides = self.stride()
+        return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
     def requires_grad_(self, requires_grad=True):
         if requires_grad:
@@ -206,11 +247,13 @@ class Tensor(_direct.TensorBase):
 
     @data.setter
     def data(self, value):
+        self._kept = None
         _f.set_(self, value)
 
     def storage(self):
-        """The storage as elements of the tensor's dtype."""
-        return _typed_storage.typed(_f.untyped_storage(self), self.dtype)
+        """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it."""
+        self._kept = made = _typed_storage.typed(_f.untyped_storage(self), self.dtype)
+        return made
 
     def storage_type(self):
         """The legacy class of the storage, such as torch.FloatStorage."""
@@ -222,7 +265,10 @@ class Tensor(_direct.TensorBase):
             return _create.type_name(self)
         if isinstance(dtype, str):
             dtype = _create.type_named(dtype)
-        return self.to(getattr(dtype, "dtype", dtype))
+        dtype = getattr(dtype, "dtype", dtype)
+        if not _match.is_dtype(dtype):
+            raise TypeError(f"type(): argument 'dtype' must be a dtype, a legacy class or its name, not {type(dtype).__name__}")
+        return self.to(dtype)
 
     @_direct.getter(_direct.LIST, "tensor_data_ptr")
     def tolist(self):
@@ -297,6 +343,13 @@ class Tensor(_direct.TensorBase):
             raise TypeError("iteration over a 0-d tensor")
         return iter(_f.unbind(self))
 
+    def __reversed__(self):
+        """The tensor with the order of its first dimension reversed: a copy."""
+        return _f.flip(self, 0) if self.dim() else self
+
+    def __delitem__(self, key):
+        raise TypeError("Tensor does not support deleting items")
+
     def __contains__(self, value):
         if isinstance(value, (Tensor, bool, int, float, complex)):
             return (self == value).any().item()
@@ -311,17 +364,17 @@ class Tensor(_direct.TensorBase):
 
     def __index__(self):
         if self.numel() != 1 or self.is_floating_point() or self.is_complex():
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+            raise TypeError(f"only integer tensors of a single element can be converted to an index, not one of {self.dtype} and {list(self.shape)}")
         return int(self.item())
 
     def __int__(self):
-        return int(self.item())
+        return int(real_element(self))
 
     def __float__(self):
-        return float(self.item())
+        return float(real_element(self))
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(element(self))
 
     def __hash__(self):
         return id(self)
@@ -338,7 +391,7 @@ class Tensor(_direct.TensorBase):
             _f.index_set_(self, key, _create.tensor(value, dtype=self.dtype, device=self.device))
 
     def __dir__(self):
-        return sorted(set(object.__dir__(self)))
+        return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
 
 
 _direct.start(Tensor, Size, DTYPES, CPU)

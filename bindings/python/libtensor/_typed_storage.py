@@ -1,6 +1,7 @@
 """The legacy storages: elements of one dtype in an UntypedStorage."""
 
 from functools import cache
+from weakref import WeakValueDictionary
 
 from . import _create, _dtypes
 from . import gen_functions as _f
@@ -22,7 +23,7 @@ class TypedStorage(StorageBase):
     `dtype` is the default dtype unless given; `wrap_storage` is an UntypedStorage to share.
     """
 
-    __slots__ = ("_untyped", "dtype", "__weakref__")
+    __slots__ = ("_untyped", "dtype", "__weakref__", "__dict__")
 
     def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
         self.dtype = dtype or _f.get_default_dtype()
@@ -38,7 +39,7 @@ class TypedStorage(StorageBase):
         elif isinstance(data, int):
             self._untyped = UntypedStorage(data * self.dtype.itemsize, device=device)
         else:
-            values = _create.tensor(list(data), dtype=_f.storage_view(UntypedStorage(0), dtype=self.dtype).dtype, device=device)
+            values = _create.tensor(data, dtype=_f.storage_view(UntypedStorage(0), dtype=self.dtype).dtype, device=device)
             self._untyped = _f.untyped_storage(values)
 
     @classmethod
@@ -141,10 +142,18 @@ class TypedStorage(StorageBase):
         return _f.storage_to_string(self._untyped, dtype=self.dtype)
 
 
+# The objects in use, by their untyped storage and dtype.
+known = WeakValueDictionary()
+
+
 def typed(untyped, dtype):
-    made = object.__new__(TypedStorage)
-    made._untyped, made.dtype = untyped, dtype
-    return made
+    """The one object for the elements of `dtype` in an untyped storage."""
+    found = known.get((id(untyped), dtype))
+    if found is None:
+        found = object.__new__(TypedStorage)
+        found._untyped, found.dtype = untyped, dtype
+        known[id(untyped), dtype] = found
+    return found
 
 
 def untyped(value, dtype):

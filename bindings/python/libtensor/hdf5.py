@@ -1,9 +1,14 @@
 """HDF5 files through h5py, which must be installed: tensors as datasets, rows read straight into a tensor's memory."""
 
+import mmap
 import os
-import secrets
+import tempfile
 
+from . import _dtypes
 from . import gen_functions as _f
+from ._create import frombuffer
+from ._errors import wrong_type
+from ._files import is_path, path_of, readable
 from ._interop import FROM_TYPESTR
 from ._size import Size
 from ._tensor import Tensor
@@ -22,44 +27,81 @@ def _h5py():
 def save(tensors, f, **options):
     """Saves a dict of tensors as datasets; dicts within it become groups.
 
-    `f` is a path, whose file is replaced at once, or an open h5py File or Group, which is added to. `options` go to
+    `f` is a path, whose file is replaced at once as by torch.save, or an open h5py File or Group, which is added to. `options` go to
     create_dataset: chunks, compression and so on. bfloat16 has no place in the format.
     """
     h5py = _h5py()
+    check(tensors, "", ())
     if isinstance(f, h5py.Group):
         _write(f, tensors, options)
         return
-    path = os.path.realpath(os.fspath(f))
-    temporary = os.path.join(os.path.dirname(path), f".libtensor-{secrets.token_hex(8)}.tmp")
-    try:
-        with h5py.File(temporary, "w") as file:
+    path = path_of(f)
+    folder = os.path.dirname(os.path.realpath(path))
+    # The file is made without a name, and what puts a whole one in the place of another does that for this one too.
+    with tempfile.TemporaryFile(dir=folder if os.access(folder, os.W_OK) else None) as made:
+        with h5py.File(made, "w") as file:
             _write(file, tensors, options)
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
+        made.flush()
+        _f.file_write(path, frombuffer(mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_COPY), dtype=_dtypes.uint8))
+
+
+def check(tensors, path, around):
+    """Refuses what cannot be saved, before anything is written."""
+    if not isinstance(tensors, dict):
+        raise wrong_type("hdf5.save", "tensors", "a dict of tensors", tensors)
+    if any(tensors is outer for outer in around):
+        raise ValueError(f"hdf5.save(): {path} contains itself")
+    for name, value in tensors.items():
+        if not isinstance(name, str) or not name or "\0" in name or name in (".", ".."):
+            raise ValueError(f"hdf5.save(): {name!r} in {path or '/'} cannot be the name of a dataset: a text without NUL is needed")
+        if isinstance(value, dict):
+            check(value, f"{path}/{name}", (*around, tensors))
+        elif not isinstance(value, Tensor):
+            raise TypeError(f"hdf5.save(): {path}/{name} is a {type(value).__name__}; a tensor or a dict of tensors is expected")
+        elif value.dtype not in FROM_TYPESTR.values():
+            raise TypeError(f"hdf5.save(): {path}/{name} has dtype {value.dtype}, which has no place in HDF5 files; convert it first")
 
 
 def _write(group, tensors, options):
     for name, value in tensors.items():
         if isinstance(value, Tensor):
-            group.create_dataset(name, data=value.numpy(force=True), **options)
-        elif isinstance(value, dict):
-            _write(group.create_group(name), value, options)
+            # Scalars and empty tensors have no chunks, and so none of the options that need them.
+            group.create_dataset(name, data=value.numpy(force=True), **(options if value.ndim and value.numel() else {}))
         else:
-            raise TypeError(f"hdf5.save(): {group.name}/{name} is a {type(value).__name__}; a tensor or a dict of tensors is expected")
+            _write(group.create_group(name), value, options)
 
 
 def load(f):
-    """All datasets of a file, or of an open h5py File or Group, as a dict; groups are dicts within it."""
+    """All datasets of a file, or of an open h5py File or Group, as a dict; groups are dicts within it.
+
+    What several names lead to is loaded once. A group that lies in itself is a ValueError, as is a link that leads nowhere.
+    """
     h5py = _h5py()
-    if not isinstance(f, h5py.Group):
-        with h5py.File(f, "r") as file:
-            return load(file)
-    return {name: load(item) if isinstance(item, h5py.Group) else read(item) for name, item in f.items()}
+    if isinstance(f, h5py.Group):
+        return _load(h5py, f, {})
+    with h5py.File(readable(f) if is_path(f) else f, "r") as file:
+        return _load(h5py, file, {})
+
+
+def _load(h5py, group, known):
+    """The dict of a group. `known` are the objects that were loaded before, None for the groups that are being loaded."""
+    found = {}
+    known[group] = None
+    for name in group:
+        path = f"{group.name.rstrip('/')}/{name}"
+        try:
+            item = group[name]
+        except (KeyError, OSError, RuntimeError) as error:
+            raise ValueError(f"hdf5.load(): {path} is a link that leads nowhere: {error}") from None
+        if not isinstance(item, (h5py.Group, h5py.Dataset)):
+            continue  # a named type, which has no elements
+        if item not in known:
+            known[item] = _load(h5py, item, known) if isinstance(item, h5py.Group) else read(item)
+        if known[item] is None:
+            raise ValueError(f"hdf5.load(): {path} is a group that it lies in; read() takes single datasets")
+        found[name] = known[item]
+    known[group] = found
+    return found
 
 
 def read(dataset, index=()):
@@ -67,9 +109,12 @@ def read(dataset, index=()):
 
     `index` has integers, slices with positive steps, and one ellipsis: read(f["coords"], slice(-2, None)) gives the last two rows.
     """
+    if dataset.shape is None:
+        raise ValueError(f"hdf5.read(): dataset {dataset.name} is null: it has a dtype, {dataset.dtype}, and no elements nor a shape")
     dtype = FROM_TYPESTR.get(dataset.dtype.newbyteorder("<").str)
     if dtype is None:
-        raise TypeError(f"hdf5.read(): dataset {dataset.name} has dtype {dataset.dtype}, which libtensor does not have")
+        text = _h5py().check_string_dtype(dataset.dtype)
+        raise TypeError(f"hdf5.read(): dataset {dataset.name} has dtype {'text' if text else dataset.dtype}, which libtensor does not have")
     items = index if isinstance(index, tuple) else (index,)
     if sum(i is Ellipsis for i in items) > 1:
         raise IndexError("hdf5.read(): an index can have one ellipsis")

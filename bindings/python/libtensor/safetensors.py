@@ -5,6 +5,8 @@ Files are checked by all rules of the format: an invalid one is a SafetensorErro
 
 import contextlib
 import json
+import os
+import weakref
 
 from . import gen_functions as _f
 from ._files import path_of, read, readable, to_bytes
@@ -92,6 +94,10 @@ class safe_open:
         if framework not in ("pt", "torch", "pytorch", "libtensor"):
             raise SafetensorError(f"framework {framework!r} is not supported: tensors of libtensor are made")
         path = readable(filename)
+        # The tensors are mapped: whoever reads bytes that were cut off meanwhile is ended by the system.
+        self._descriptor = os.open(path, os.O_RDONLY)
+        self._close = weakref.finalize(self, os.close, self._descriptor)
+        self._size = os.fstat(self._descriptor).st_size
         with _errors():
             header, names, tensors = _f.safetensors_open(path)
         self._header = json.loads(header)
@@ -104,6 +110,7 @@ class safe_open:
 
     def __exit__(self, *_):
         self._tensors = None
+        self._close()
 
     def _open(self):
         if self._tensors is None:
@@ -116,6 +123,8 @@ class safe_open:
             raise SafetensorError(f"the file does not contain tensor {name}")
         if name not in tensors:
             raise SafetensorError(f"tensor {name} has dtype {self._header[name]['dtype']}, which libtensor does not have")
+        if (size := os.fstat(self._descriptor).st_size) < self._size:
+            raise SafetensorError(f"the file of tensor {name} was cut to {size} bytes after it was opened with {self._size}")
         return tensors[name]
 
     def keys(self):

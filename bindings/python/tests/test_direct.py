@@ -122,7 +122,7 @@ REFUSED = {
     "an unknown keyword": (TypeError, lambda x: x.sum(dimm=1), "dimm"),
     "too few arguments": (TypeError, lambda x: torch.add(x), "other"),
     "an argument twice": (TypeError, lambda x: torch.add(x, x, other=x), "other"),
-    "a large integer": (RuntimeError, lambda x: x.select(0, 2**70), str(2**70)),
+    "a large integer": (ValueError, lambda x: x.select(0, 2**70), str(2**70)),
     "a str": (TypeError, lambda x: torch.add(x, "a"), "other"),
     "a negative step": (ValueError, lambda x: x[::-1], "step"),
     "a zero step": (ValueError, lambda x: x[::0], "step"),
@@ -133,7 +133,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals_come_from_the_python_function(name):
+def test_refusals(name):
     kind, call, fact = REFUSED[name]
     x = base()
     with pytest.raises(kind) as caught:

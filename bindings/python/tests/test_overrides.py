@@ -103,12 +103,12 @@ def test_a_subclass_sees_its_calls():
 
 def test_attributes_survive_copies():
     for made in (torch.ones(2), Named([1.0], "x"), Metres([1])):
-        made.name, made.list, made.self = "y", [1], made
+        made.title, made.list, made.self = "y", [1], made
         for again in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
-            assert type(again) is type(made) and again.name == "y" and again.list == [1] and torch.equal(torch.tensor(again), torch.tensor(made))
+            assert type(again) is type(made) and again.title == "y" and again.list == [1] and torch.equal(torch.tensor(again), torch.tensor(made))
         assert copy.deepcopy(made).self is not made and copy.copy(made).list is made.list and copy.deepcopy(made).list is not made.list
         del made.self
-    assert not hasattr(made + 1, "name")
+    assert not hasattr(made + 1, "title")
 
 
 class Diagonal:

@@ -147,3 +147,33 @@ def test_missing_library_names_what_was_tried():
 def test_import_needs_neither_numpy_nor_heavy_modules():
     code = "import sys, libtensor; print([m for m in ('numpy', 'inspect', 'typing', 'asyncio') if m in sys.modules])"
     assert python(code).stdout == "[]\n"
+
+
+INTERPRETERS = """
+import sys
+try:
+    import _interpreters as interpreters
+    make, run = lambda: interpreters.create("legacy"), interpreters.exec
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    make, run = interpreters.create, interpreters.run_string
+import libtensor as torch
+
+a = torch.ones(3)
+for code in ("", "data = bytearray(8); kept = torch.frombuffer(data, dtype=torch.uint8); kept[0] = 3; assert data[0] == 3"):
+    inner = make()
+    run(inner, f"import sys; sys.path[:] = {sys.path!r}\\nimport libtensor as torch\\nassert (torch.ones(2) + 1).tolist() == [2, 2]\\n" + code)
+    interpreters.destroy(inner)
+    assert type(a + a) is torch.Tensor and (a + a).tolist() == [2, 2, 2] and repr(a[1:]) == "tensor([1., 1.])" and a.dtype is torch.float32
+    try:
+        a + torch.ones(4)
+    except RuntimeError as error:
+        assert "3" in str(error) and "4" in str(error)
+print("alive")
+"""
+
+
+@pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="Python 3.12's test interface of subinterpreters has another form")
+def test_subinterpreters_come_and_go():
+    done = subprocess.run([sys.executable, "-c", INTERPRETERS], capture_output=True, text=True, timeout=120, cwd=PACKAGE)
+    assert done.stdout.strip().endswith("alive"), done.stderr

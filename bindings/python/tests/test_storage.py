@@ -230,3 +230,48 @@ def test_set_proves_its_bounds(arguments, error, fact):
     with pytest.raises(error, match=fact):
         x.set_(*arguments())
     assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_one_storage_is_one_object():
+    t = torch.arange(6.0).view(2, 3)
+    untyped, typed = t.untyped_storage(), t.storage()
+    assert t.untyped_storage() is untyped and t[1:].untyped_storage() is untyped and t.view(torch.int32).untyped_storage() is untyped
+    assert t.storage() is typed and t.t().storage() is typed and typed.untyped() is untyped and t.clone().storage() is not typed
+    assert t.view(torch.int32).storage() is not typed
+    untyped.note = "mine"
+    assert t.t().untyped_storage().note == "mine"
+    empty, meta = torch.empty(0), torch.ones(2, device="meta")
+    assert empty.untyped_storage() is empty.detach().untyped_storage() and meta[1:].untyped_storage() is meta.untyped_storage()
+
+
+def test_the_ids_of_a_views_storage():
+    points = torch.tensor([[1.0, 4.0], [2.0, 1.0], [3.0, 5.0]])
+    points_t = points.t()
+    assert id(points.storage()) == id(points_t.storage()) == id(points.t().storage())
+
+
+def test_storages_go_with_their_tensors():
+    t = torch.ones(100)
+    t.storage()
+    t.set_(torch.FloatStorage([1, 2]))
+    assert t.tolist() == [1, 2] and t.storage().tolist() == [1, 2] and t.untyped_storage().nbytes() == 8
+
+
+@pytest.mark.parametrize("use", [lambda s: s.resize_(16), lambda s: s.share_memory_()])
+@pytest.mark.parametrize("value", [7, torch.UntypedStorage([7, 7])])
+def test_writing_a_slice_leaves_the_storage_free(use, value):
+    s = torch.UntypedStorage(8)
+    s[1:3] = value
+    s[-1:] = 300
+    use(s)
+    assert s.tolist()[:8] == [0, 7, 7, 0, 0, 0, 0, 44]
+    typed = torch.FloatStorage(4)
+    typed[1:3] = 5
+    assert typed.resize_(6).tolist()[:4] == [0, 5, 5, 0]
+
+
+def test_directories_have_no_internal_names():
+    for thing in (torch.ones(1), torch.UntypedStorage(1), torch.FloatStorage(1)):
+        assert not [name for name in dir(thing) if name[0] == "_" and not name.startswith("__")] and "size" in dir(thing)
+    assert not [name for name in dir(torch) if name[0] == "_" and not name.startswith("__") or name.startswith("gen_")] and "cuda" in dir(torch)
+    assert not {"index_get", "index_set_", "index_set_scalar_"} & set(dir(torch.Tensor))

@@ -90,8 +90,10 @@ LT_INLINE To store_real(V v) {
   }
 }
 
+// Between equal dtypes the bits stay as they are, those of signalling NaN too.
 template <class To, class From>
 LT_INLINE To convert(From from) {
+  if constexpr (__is_same(To, From)) return from;
   auto v = load_value(from);
   if constexpr (kind_of<From> == kComplex) {
     if constexpr (kind_of<To> == kComplex) {

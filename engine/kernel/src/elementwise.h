@@ -50,7 +50,7 @@ LT_INLINE bool wants_tiles(const lt_loop *l) {
 }
 
 // An input that is dense along dimension 1 only is turned over tile by tile, so that rows read it
-// along its memory.
+// along its memory, unless it has to stay where it lies.
 struct Turned {
   TurnPlane turn[LT_OPERANDS];
   alignas(64) char tile[LT_OPERANDS][kTile * kTileRows * 8];
@@ -60,7 +60,7 @@ struct Turned {
     for (int k = 0; k < l->operands; k++) {
       const int64_t size = dtype_size(l->memory[k]);
       const bool dense = l->strides[k][1] == size && l->strides[k][0] >= 64;
-      turn[k] = k >= l->outputs && dense ? find_turn(size) : nullptr;
+      turn[k] = k >= l->outputs && dense && !(l->fixed >> k & 1) ? find_turn(size) : nullptr;
       if (turn[k]) strides[k] = size;
     }
   }
@@ -100,11 +100,10 @@ LT_INLINE void for_rows(const lt_loop *l, Cursor start, int64_t *strides, F row)
   });
 }
 
-// An output that no operand is read from, dense along dimension 0.
+// An output in long rows that are dense along dimension 0.
 LT_INLINE bool can_stream(const lt_loop *l, int output) {
-  bool fresh = !wants_tiles(l) && l->sizes[0] >= kBlock;
-  for (int k = l->outputs; k < l->operands; k++) fresh = fresh && l->data[k] != l->data[output];
-  return fresh && l->strides[output][0] == dtype_size(l->memory[output]);
+  return l->stream && !wants_tiles(l) && l->sizes[0] >= kBlock &&
+         l->strides[output][0] == dtype_size(l->memory[output]);
 }
 
 void run_elementwise(const lt_loop *l) {
@@ -118,7 +117,7 @@ void run_elementwise(const lt_loop *l) {
     start.data[k] = (char *)l->data[k];
     strides[k] = l->strides[k][0];
     if (l->memory[k] == l->compute[k]) {
-      if (l->stream && k < l->outputs && can_stream(l, k)) casts[k] = find_stream(strides[k]);
+      if (k < l->outputs && can_stream(l, k)) casts[k] = find_stream(strides[k]);
       convert = convert || casts[k];
       continue;
     }

@@ -19,17 +19,21 @@ LT_INLINE int64_t partition_point(int64_t n, F before) {
 
 constexpr int kSearches = 16;  // that run side by side, so that their loads overlap
 
-// kSearches partition points; `before` also takes the number of the search.
+// kSearches partition points; `before` also takes the number of the search. Each halves its range at
+// the middle element, so that the results are those of the textbook's search even where NaN or a
+// lack of order makes `before` true again.
 template <class F>
 LT_INLINE void partition_points(int64_t *base, int64_t n, F before) {
-  for (int k = 0; k < kSearches; k++) base[k] = 0;
-  if (n == 0) return;
-  for (; n > 1; n -= n / 2) {
-    const int64_t half = n / 2;
-    for (int k = 0; k < kSearches; k++)
-      base[k] = before(base[k] + half - 1, k) ? base[k] + half : base[k];
+  int64_t size[kSearches];
+  for (int k = 0; k < kSearches; k++) base[k] = 0, size[k] = n;
+  for (int64_t longest = n; longest > 0; longest /= 2) {
+    for (int k = 0; k < kSearches; k++) {
+      const int64_t half = size[k] / 2, middle = base[k] + half;
+      const bool after = (size[k] > 0) & before(middle < n ? middle : n - 1, k);
+      base[k] = after ? middle + 1 : base[k];
+      size[k] = after ? size[k] - half - 1 : half;
+    }
   }
-  for (int k = 0; k < kSearches; k++) base[k] += before(base[k], k);
 }
 
 // Searches for count keys in turn: found(i, position) for each.

@@ -19,54 +19,54 @@ LT_INLINE void exchange(E &a, E &b) {
 
 // Puts x into the heap of n elements (largest first) whose position `hole` is free: the hole sinks
 // to a leaf and x rises.
-template <class E>
-void heap_put(E *e, int64_t hole, int64_t n, E x) {
+template <class E, class Before = ByKey>
+void heap_put(E *e, int64_t hole, int64_t n, E x, Before before = {}) {
   const int64_t top = hole;
   for (int64_t child; (child = 2 * hole + 1) < n; hole = child) {
-    if (child + 1 < n && !(e[child + 1].key < e[child].key)) child++;
+    if (child + 1 < n && !before(e[child + 1], e[child])) child++;
     e[hole] = e[child];
   }
-  for (int64_t parent; hole > top && e[parent = (hole - 1) / 2].key < x.key; hole = parent)
+  for (int64_t parent; hole > top && before(e[parent = (hole - 1) / 2], x); hole = parent)
     e[hole] = e[parent];
   e[hole] = x;
 }
 
 // The k smallest of n elements as a heap at the front.
-template <class E>
-void heap_select(E *e, int64_t k, int64_t n) {
-  for (int64_t i = k / 2; i-- > 0;) heap_put(e, i, k, e[i]);
+template <class E, class Before = ByKey>
+void heap_select(E *e, int64_t k, int64_t n, Before before = {}) {
+  for (int64_t i = k / 2; i-- > 0;) heap_put(e, i, k, e[i], before);
   for (int64_t i = k; i < n; i++) {
-    if (!(e[i].key < e[0].key)) continue;
+    if (!before(e[i], e[0])) continue;
     const E x = e[i];
     e[i] = e[0];
-    heap_put(e, 0, k, x);
+    heap_put(e, 0, k, x, before);
   }
 }
 
 // The k smallest of n elements in order at the front.
-template <class E>
-void partial_sort(E *e, int64_t k, int64_t n) {
-  heap_select(e, k, n);
+template <class E, class Before = ByKey>
+void partial_sort(E *e, int64_t k, int64_t n, Before before = {}) {
+  heap_select(e, k, n, before);
   for (int64_t i = k - 1; i > 0; i--) {
     const E x = e[i];
     e[i] = e[0];
-    heap_put(e, 0, i, x);
+    heap_put(e, 0, i, x, before);
   }
 }
 
 // Splits n > 3 elements at the median of the second, middle and last, and gives where the larger
-// part begins.
-template <class E>
-int64_t split(E *e, int64_t n) {
+// part begins. It stays among them even where NaN leaves `before` without an order.
+template <class E, class Before = ByKey>
+int64_t split(E *e, int64_t n, Before before = {}) {
   const int64_t a = 1, b = n / 2, c = n - 1;
-  const bool ab = e[a].key < e[b].key, bc = e[b].key < e[c].key, ac = e[a].key < e[c].key;
+  const bool ab = before(e[a], e[b]), bc = before(e[b], e[c]), ac = before(e[a], e[c]);
   exchange(e[0], ab ? (bc ? e[b] : ac ? e[c] : e[a]) : (ac ? e[a] : bc ? e[c] : e[b]));
-  const auto pivot = e[0].key;
+  const E pivot = e[0];
   int64_t i = 1, j = n;
   for (;; i++) {
-    while (e[i].key < pivot) i++;
+    while (i < n && before(e[i], pivot)) i++;
     do j--;
-    while (pivot < e[j].key);
+    while (j > 0 && before(pivot, e[j]));
     if (i >= j) return i;
     exchange(e[i], e[j]);
   }
@@ -96,22 +96,33 @@ void introselect(E *e, int64_t k, int64_t n) {
   insertion(e, n);
 }
 
-template <class E>
-void introsort_coarse(E *e, int64_t n, int depth) {
-  for (; n > 16; depth--) {
-    if (depth == 0) return partial_sort(e, n, n);
-    const int64_t at = split(e, n);
-    introsort_coarse(e + at, n - at, depth - 1);
+constexpr int64_t kCoarse = 16;  // parts up to this length are left to insertion
+
+template <class E, class Before>
+void introsort_coarse(E *e, int64_t n, int depth, Before before) {
+  for (; n > kCoarse; depth--) {
+    if (depth == 0) return partial_sort(e, n, n, before);
+    const int64_t at = split(e, n, before);
+    introsort_coarse(e + at, n - at, depth - 1, before);
     n = at;
   }
 }
 
-// Sorts n elements; the order among equal ones is not that of their positions.
-template <class E>
-void introsort(E *e, int64_t n) {
+// Sorts n elements; the order among equal ones is not that of their positions. Of the first ones,
+// the smallest goes straight to the front, which shows where NaN leaves `before` without an order.
+template <class E, class Before = ByKey>
+void introsort(E *e, int64_t n, Before before = {}) {
   if (n < 2) return;
-  introsort_coarse(e, n, splits(n));
-  insertion(e, n);
+  introsort_coarse(e, n, splits(n), before);
+  for (int64_t i = 1; i < n; i++) {
+    const E x = e[i];
+    int64_t j = i;
+    if (i < kCoarse && before(x, e[0]))
+      for (; j > 0; j--) e[j] = e[j - 1];
+    else
+      for (; j > 0 && before(x, e[j - 1]); j--) e[j] = e[j - 1];
+    e[j] = x;
+  }
 }
 
 // Moves the element of rank k to position k.

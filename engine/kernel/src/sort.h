@@ -53,6 +53,28 @@ LT_INLINE auto sort_key(T x) {
   }
 }
 
+// The order of values themselves, in which NaN, unlike its key, is neither less nor greater than
+// any. 16-bit floats compare by their keys.
+template <class T, class F>
+LT_INLINE bool compare_values(T a, T b, F f) {
+  if constexpr (kind_of<T> == kFloating && sizeof(T) == 2) {
+    using K = decltype(sort_key(a));
+    constexpr K nan = K(~K(0));
+    const K x = sort_key(a), y = sort_key(b);
+    return (x != nan) & (y != nan) & f(x, y);
+  } else {
+    return f(a, b);
+  }
+}
+template <class T>
+LT_INLINE bool is_greater(T a, T b) {
+  return compare_values(a, b, [](auto x, auto y) { return x > y; });
+}
+template <class T>
+LT_INLINE bool is_at_least(T a, T b) {
+  return compare_values(a, b, [](auto x, auto y) { return x >= y; });
+}
+
 template <class K>
 struct Entry {
   K key;

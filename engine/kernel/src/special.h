@@ -54,6 +54,11 @@ inline double hurwitz_zeta(double s, double q) {
     if (q == __builtin_floor(q)) return __builtin_inf();
     if (s != __builtin_floor(s)) return __builtin_nan("");
   }
+  if (q < -100) {  // too many terms to add: those below 0 are the first ones of another such sum
+    const double part = q - __builtin_floor(q);
+    const double below = hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - q);
+    return hurwitz_zeta(s, part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
+  }
   double sum = 0;
   for (int k = 0; k < 10 || q < 10; k++, q += 1) {
     const double term = __builtin_pow(q, -s);

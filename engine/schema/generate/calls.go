@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
@@ -17,6 +18,9 @@ func goArgument(o *schema.Operator, i int) string {
 		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "device": "device",
 		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "pointer": "pointer",
 	}[a.Type.Base]
+	if a.Type.Base == "Tensor" && i == 0 && o.Category == "storage" && !givesMemory(o) {
+		getter = "unbacked"
+	}
 	optional := a.Type.Optional
 	switch a.Type.Base {
 	case "Scalar", "dtype", "device", "layout", "memory_format", "pointer", "Operand":
@@ -28,6 +32,11 @@ func goArgument(o *schema.Operator, i int) string {
 		getter += "Optional"
 	}
 	return fmt.Sprintf("f.%s(%d)", getter, i)
+}
+
+// givesMemory tells whether an operator tells the address of a tensor's elements.
+func givesMemory(o *schema.Operator) bool {
+	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "pointer" })
 }
 
 // goCall is the function that runs one operator.

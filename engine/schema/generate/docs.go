@@ -8,27 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// accepts tells which dtypes an entry's set holds. Sets that count integers as the default dtype accept them too.
-func accepts(set string, d dtype.DType) bool {
-	switch set {
-	case "all", "floating_complex":
-		return true
-	case "numbers":
-		return d != dtype.Bool
-	case "ordered", "floating":
-		return !d.IsComplex()
-	case "reals":
-		return d != dtype.Bool && !d.IsComplex()
-	case "integral":
-		return d.IsIntegral()
-	case "bits":
-		return d.IsIntegral() || d == dtype.Bool
-	case "complex":
-		return d.IsComplex()
-	}
-	return false
-}
-
 // mainDTypes are the columns of the table.
 var mainDTypes = []dtype.DType{
 	dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64,
@@ -58,7 +37,11 @@ func generateDocs(out *output, ops []*schema.Operator) {
 				first = false
 			}
 			fmt.Fprintf(&reference, "\n### %s\n\n`%s`\n\n%s\n", o.ID(), o.Func, strings.TrimSpace(o.Doc))
-			fmt.Fprintf(&reference, "\nForms: %s. Dtypes: %s. Since %s.\n", strings.Join(o.Variants, ", "), schema.DTypeSets[o.DTypes], o.Since)
+			result := ""
+			if o.Promotion != "" {
+				result = " Result: " + schema.Promotions[o.Promotion].Text + "."
+			}
+			fmt.Fprintf(&reference, "\nForms: %s. Dtypes: %s.%s Since %s.\n", strings.Join(o.Variants, ", "), schema.DTypeSets[o.DTypes].Text, result, o.Since)
 			if o.Example != "" {
 				fmt.Fprintf(&reference, "\n```python\n%s\n```\n", strings.TrimSpace(o.Example))
 			}
@@ -68,7 +51,7 @@ func generateDocs(out *output, ops []*schema.Operator) {
 			fmt.Fprintf(&table, "| %s | %s |", o.ID(), strings.Join(o.Variants, " "))
 			for _, d := range mainDTypes {
 				mark := ""
-				if accepts(o.DTypes, d) {
+				if o.Accepts(d) {
 					mark = "✓"
 				}
 				fmt.Fprintf(&table, " %s |", mark)

@@ -187,6 +187,11 @@ func pyDefault(a schema.Arg) string {
 	return "_" + d // a dtype, layout or memory format by name
 }
 
+// noneIsDefault tells whether None stands for the default of a list, as it does in PyTorch.
+func noneIsDefault(a schema.Arg) bool {
+	return a.Type.List && strings.HasPrefix(a.Default, "[")
+}
+
 // parameters is the Python parameter list.
 func (v *pyOverload) parameters() string {
 	var out, kw []string
@@ -291,6 +296,9 @@ func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []
 		if optional {
 			c.line("%s, %s_len = (None, 0) if %s is None else %s(%s)", p, p, p, helper, where)
 		} else {
+			if noneIsDefault(a) {
+				c.when(p+" is None", p+" = "+pyDefault(a))
+			}
 			c.line("%s, %s_len = %s(%s)", p, p, helper, where)
 		}
 		return []string{p, p + "_len"}
@@ -605,7 +613,7 @@ func pyModuleText(list []*pyFunction) string {
 		if f.has("function") && !f.internal() {
 			exported = append(exported, f.name)
 		}
-		if f.has("method") {
+		if f.has("method") && !f.internal() {
 			methods = append(methods, f.name)
 		}
 	}

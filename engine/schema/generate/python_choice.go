@@ -150,7 +150,7 @@ func (v *pyOverload) positionalConditions(skip int) []string {
 		if variadic && a.Type.List {
 			test = fmt.Sprintf("(%s if n == %d else %s(args[%d:]))", test, i+1, predicate, i)
 		}
-		if a.Type.Optional || a.Default == "None" {
+		if a.Type.Optional || a.Default == "None" || noneIsDefault(a) {
 			test = fmt.Sprintf("(%s is None or %s)", value, test)
 		}
 		if a.Default != "" {
@@ -246,7 +246,7 @@ func (v *pyOverload) conditions(skip int) []string {
 		case variadic && a.Type.List:
 			out = append(out, fmt.Sprintf(`%s(args[%d:] if n != %d else %s)`, predicate, i, i+1, value))
 			continue
-		case a.Default == "None" || a.Type.Optional && a.Default != "":
+		case a.Default == "None" || a.Type.Optional && a.Default != "" || noneIsDefault(a):
 			out = append(out, fmt.Sprintf(`_or_none(%s, %s)`, predicate, strings.Replace(value, "_absent", "None", 1)))
 			continue
 		case a.Default != "":

@@ -35,6 +35,8 @@ func pyType(t schema.Type, result bool) string {
 		"dtype": "_dtype", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format", "Generator": "_Generator", "Index": "Any",
 		"Storage": "_Storage", "pointer": "Any"}[t.Base]
 	switch {
+	case result && t.Base == "Scalar":
+		return "Any" // the kind of the number is the tensor's dtype's
 	case result && t.List:
 		return "tuple[" + s + ", ...]"
 	case result && t.Base == "device":
@@ -73,7 +75,7 @@ func (v *pyOverload) stub(name string, method bool) string {
 			star = true
 			out = append(out, "*")
 		}
-		if a.Default == "None" && !strings.HasSuffix(kind, "None") {
+		if (a.Default == "None" || noneIsDefault(a)) && !strings.HasSuffix(kind, "None") {
 			kind += " | None"
 		}
 		if a.Default != "" {
@@ -156,7 +158,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		out.write(pythonDir+"gen_"+module+".pyi", c.String())
 	}
 	for _, f := range byModule["functions"] {
-		if !f.has("method") || slices.Contains(pyOwnMethods, f.name) {
+		if !f.has("method") || f.internal() || slices.Contains(pyOwnMethods, f.name) {
 			continue
 		}
 		for _, v := range f.overloads {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/serial/file/filetest"
 )
 
 func pack(t testing.TB, records ...Record) file.Buffer {
@@ -144,4 +145,75 @@ func bigZeros(t *testing.T, n int) []byte {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Munmap(data)) })
 	return data
+}
+
+func zipped(t testing.TB, method uint16, contents map[string]string) []byte {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for name, content := range contents {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		require.NoError(t, err)
+		_, err = io.WriteString(f, content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func TestRecordsInParts(t *testing.T) {
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		data := zipped(t, method, map[string]string{"a": "0123456789"})
+		a, err := open(file.Memory(data))
+		require.NoError(t, err)
+		e := a.Find("a")
+		head, err := a.Head(e, 4)
+		require.NoError(t, err)
+		require.Equal(t, "0123", string(head))
+		head, err = a.Head(e, 100)
+		require.NoError(t, err)
+		require.Equal(t, "0123456789", string(head))
+		parts := [][]byte{make([]byte, 3), nil, make([]byte, 7)}
+		require.NoError(t, a.ReadInto([]Target{{e, parts}}))
+		require.Equal(t, "012|3456789", string(parts[0])+"|"+string(parts[2]))
+		damaged := bytes.Replace(data, []byte("0123456789"), []byte("0123456780"), 1)
+		if method == zip.Store {
+			a, err = open(file.Memory(damaged))
+			require.NoError(t, err)
+			require.ErrorContains(t, a.ReadInto([]Target{{a.Find("a"), parts}}), "its checksum is")
+		}
+	}
+}
+
+func TestNamesThatCannotBeRead(t *testing.T) {
+	for name, fact := range map[string]string{string(make([]byte, 1<<16)): "65536 bytes", "a\x00b": "NUL", "\xff": "not UTF-8"} {
+		_, err := New("save", []Record{{Name: name}})
+		require.ErrorContains(t, err, fact)
+	}
+	_, err := New("save", []Record{{Name: "a"}, {Name: "a"}})
+	require.ErrorContains(t, err, `"a" was given twice`)
+}
+
+// FuzzOpen looks for archives that crash the reader or cost more than they should.
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte(pack(f, Record{Name: "a", Data: []byte("12"), More: []byte("345")}, Record{Name: "b"})))
+	f.Add(zipped(f, zip.Deflate, map[string]string{"a": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "b/": ""}))
+	f.Add(zipped(f, zip.Store, map[string]string{"a": "0123456789"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		filetest.Cost(t, len(data), func() {
+			source := file.Memory(data)
+			budget := source.Budget("load")
+			defer budget.Close()
+			a, err := Open("load", source, budget)
+			if err != nil {
+				return
+			}
+			var stored int64
+			for _, e := range a.Entries {
+				stored += e.stored
+				content, err := a.Read(e)
+				require.True(t, err != nil || int64(len(content)) == e.Size)
+			}
+			require.LessOrEqual(t, stored, source.Size)
+		})
+	})
 }

@@ -1,5 +1,9 @@
 package file
 
+// #include <stdlib.h>
+// #include "replace_linux.h"
+import "C"
+
 import (
 	"errors"
 	"os"
@@ -11,6 +15,11 @@ import (
 // reserve takes the file's place on the disk at once, which also tells early that there is none. Measured on ext4: 100 MB take
 // 18 ms instead of 60, because a file that has no blocks yet is sent to the disk when it takes another's place.
 func reserve(f *os.File, size int64) error {
+	var limit syscall.Rlimit
+	const fileSize = 1 // RLIMIT_FSIZE, beyond which the system stops programs
+	if syscall.Getrlimit(fileSize, &limit) == nil && uint64(size) > limit.Cur {
+		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: syscall.EFBIG}
+	}
 	if size == 0 {
 		return nil
 	}
@@ -59,6 +68,18 @@ func link(f *os.File, name string) error {
 	at := here
 	if _, _, e := syscall.Syscall6(syscall.SYS_LINKAT, uintptr(at), uintptr(unsafe.Pointer(from)), uintptr(at), uintptr(unsafe.Pointer(to)), follow, 0); e != 0 {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: e}
+	}
+	return nil
+}
+
+// replace puts a file without a name in the place of the one at path. For a moment it has a name in the same folder.
+func replace(f *os.File, name, path string) error {
+	from, by, to := C.CString(descriptorPath(f)), C.CString(name), C.CString(path)
+	defer C.free(unsafe.Pointer(from))
+	defer C.free(unsafe.Pointer(by))
+	defer C.free(unsafe.Pointer(to))
+	if e := C.lt_replace(from, by, to); e != 0 {
+		return &os.LinkError{Op: "replace", Old: name, New: path, Err: syscall.Errno(e)}
 	}
 	return nil
 }

@@ -21,6 +21,10 @@ func newDraft(path string) (*draft, error) {
 	if f := openNameless(filepath.Dir(path)); f != nil {
 		return &draft{File: f, path: path}, nil
 	}
+	return newNamedDraft(path)
+}
+
+func newNamedDraft(path string) (*draft, error) {
 	for number := 0; ; number++ {
 		name := draftName(path, "draft", number)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o666)
@@ -78,34 +82,23 @@ func (d *draft) publish() error {
 		if err := link(d.File, d.path); !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// A file is replaced by another name's alone. Whoever names one locks the folder: a name that is there then is left over.
+		// The names that are there while the folder is locked are left over.
 		if folder, err := os.Open(filepath.Dir(d.path)); err == nil {
 			defer func() { _ = folder.Close() }()
 			_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
 		}
-		if err := d.takeName(); err != nil {
-			return err
+		for number := 0; ; number++ {
+			err := replace(d.File, draftName(d.path, "new", number), d.path)
+			if !errors.Is(err, fs.ErrExist) || number == maxDrafts {
+				return err
+			}
 		}
 	}
-	if err := os.Rename(d.name, d.path); err != nil {
-		return err
+	err := os.Rename(d.name, d.path)
+	if err == nil {
+		d.name = ""
 	}
-	d.name = ""
-	return nil
-}
-
-func (d *draft) takeName() error {
-	for number := 0; ; number++ {
-		name := draftName(d.path, "new", number)
-		_ = os.Remove(name)
-		err := link(d.File, name)
-		if err == nil {
-			d.name = name
-		}
-		if !errors.Is(err, fs.ErrExist) || number == maxDrafts {
-			return err
-		}
-	}
+	return err
 }
 
 // discard takes away what was not published.

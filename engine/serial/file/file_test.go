@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,4 +101,100 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 	_, err = Open("load", filepath.Join(t.TempDir(), "a"))
 	require.ErrorContains(t, err, "no such file")
+}
+
+func names(t *testing.T, folder string) []string {
+	all, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	found := []string{}
+	for _, e := range all {
+		found = append(found, e.Name())
+	}
+	return found
+}
+
+func TestDraftsHaveNoNameUntilTheyAreWhole(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	for _, text := range []string{"old", "new"} {
+		require.NoError(t, Create("save", path, 3, true, func(w io.WriterAt) error {
+			require.Subset(t, []string{"a"}, names(t, folder))
+			return write(text)(w)
+		}))
+	}
+	// What a process left that was stopped between naming its draft and putting it in place goes with the next file.
+	require.NoError(t, os.WriteFile(draftName(path, "new", 0), []byte("left over"), 0o600))
+	require.NoError(t, Create("save", path, 3, true, write("new")))
+	require.Equal(t, []string{"a"}, names(t, folder))
+	require.Equal(t, "new", content(t, path))
+}
+
+func TestDraftsWithNames(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	require.NoError(t, os.WriteFile(draftName(path, "draft", 0), []byte("left over and long"), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(folder, "other"), draftName(path, "draft", 1)))
+	first, err := newNamedDraft(path)
+	require.NoError(t, err)
+	require.Equal(t, draftName(path, "draft", 0), first.name, "what nobody writes is taken over")
+	second, err := newNamedDraft(path)
+	require.NoError(t, err)
+	require.Equal(t, draftName(path, "draft", 2), second.name, "what another writes, and links, are left alone")
+	for _, d := range []*draft{first, second} {
+		require.NoError(t, write("new")(d))
+		require.NoError(t, d.publish())
+		d.discard()
+	}
+	require.Equal(t, "new", content(t, path))
+	require.NoFileExists(t, filepath.Join(folder, "other"))
+	third, err := newNamedDraft(path)
+	require.NoError(t, err)
+	third.discard()
+	require.Len(t, names(t, folder), 2, "the file and the link")
+}
+
+func TestManyWriteOneFile(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	done := make(chan error)
+	for i := range 8 {
+		go func() {
+			var err error
+			for range 20 {
+				err = errors.Join(err, Create("save", path, 3, false, write(string(rune('a'+i))+"bc")))
+			}
+			done <- err
+		}()
+	}
+	for range 8 {
+		require.NoError(t, <-done)
+	}
+	require.Regexp(t, "^[a-h]bc$", content(t, path))
+	require.Equal(t, []string{"a"}, names(t, folder))
+}
+
+func TestLinksThatLeadNowhere(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "sub"), 0o700))
+	require.NoError(t, os.Symlink("sub/../target", filepath.Join(folder, "first")))
+	require.NoError(t, os.Symlink(filepath.Join(folder, "first"), filepath.Join(folder, "second")))
+	require.NoError(t, Create("save", filepath.Join(folder, "second"), 3, true, write("new")))
+	require.Equal(t, "new", content(t, filepath.Join(folder, "target")))
+	require.Equal(t, []string{"first", "second", "sub", "target"}, names(t, folder))
+	require.NoError(t, os.Symlink("loop", filepath.Join(folder, "loop")))
+	require.ErrorContains(t, Create("save", filepath.Join(folder, "loop"), 3, true, write("new")), "too many levels of symbolic links")
+}
+
+func TestOwnersStay(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	path := filepath.Join(t.TempDir(), "a")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o640))
+	require.NoError(t, os.Chown(path, 1234, 4321))
+	require.NoError(t, Create("save", path, 3, true, write("new")))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	owner := info.Sys().(*syscall.Stat_t)
+	require.Equal(t, []uint32{1234, 4321, 0o640}, []uint32{owner.Uid, owner.Gid, uint32(info.Mode().Perm())})
 }

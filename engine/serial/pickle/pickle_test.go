@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/serial/file/filetest"
 )
 
 // all is a reader that allows everything.
@@ -51,8 +54,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add(Encode(&List{[]any{"a", &Dict{[]Entry{{"k", 1.5}}}, Global{"torch", "Size"}}}))
 	f.Add([]byte("\x80\x04\x95\x13\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01a\x94]\x94(K\x01C\x01x\x94\x8f\x94(K\x02\x90es."))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, shared, err := Decode("load", data, all); err == nil {
-			require.LessOrEqual(t, len(shared), len(data))
-		}
+		filetest.Cost(t, len(data), func() {
+			rules := all
+			budget := file.Memory(data).Budget("load")
+			defer budget.Close()
+			rules.Spend = budget.Spend
+			if _, shared, err := Decode("load", data, rules); err == nil {
+				require.LessOrEqual(t, len(shared), len(data))
+			}
+		})
 	})
 }

@@ -57,7 +57,7 @@ func Describe(value any) string {
 	case Global:
 		return "the name " + v.String()
 	}
-	return fmt.Sprintf("%.40v", value)
+	return fmt.Sprintf("%.40s", fmt.Sprint(value))
 }
 
 // mark is the opcode's trace on the stack.

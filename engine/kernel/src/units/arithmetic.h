@@ -95,10 +95,10 @@ LT_BINARY_ALPHA(AddScaled, T(a + T(alpha * b)))
 }  // namespace lt
 
 LT_UNIT(arithmetic){
-    {"add", "T=TT", LT_ALL(Add)},
-    {"add_scaled", "T=TT", LT_ALL(AddScaled)},
-    {"sub", "T=TT", LT_NUMBERS(Sub)},
-    {"mul", "T=TT", LT_ALL(Mul)},
-    {"div", "T=TT", LT_FLOATING_COMPLEX(Div)},
+    {"add", "T>TT", LT_ALL(Add)},
+    {"add_scaled", "T>TT", LT_ALL(AddScaled)},
+    {"sub", "T>TT", LT_NUMBERS(Sub)},
+    {"mul", "T>TT", LT_ALL(Mul)},
+    {"div", "T>TT", LT_FLOATING_COMPLEX(Div)},
     LT_END,
 };

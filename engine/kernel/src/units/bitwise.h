@@ -58,13 +58,13 @@ LT_BINARY(Lcm, lcm(a, b))
 }  // namespace lt
 
 LT_UNIT(bitwise){
-    {"bitwise_and", "T=TT", LT_BITS(And)},
-    {"bitwise_or", "T=TT", LT_BITS(Or)},
-    {"bitwise_xor", "T=TT", LT_BITS(Xor)},
-    {"bitwise_not", "T=T", LT_BITS(Not)},
-    {"bitwise_left_shift", "T=TT", LT_INTEGRAL(ShiftLeft)},
-    {"bitwise_right_shift", "T=TT", LT_INTEGRAL(ShiftRight)},
-    {"gcd", "T=TT", LT_INTEGRAL(Gcd)},
-    {"lcm", "T=TT", LT_INTEGRAL(Lcm)},
+    {"bitwise_and", "T>TT", LT_BITS(And)},
+    {"bitwise_or", "T>TT", LT_BITS(Or)},
+    {"bitwise_xor", "T>TT", LT_BITS(Xor)},
+    {"bitwise_not", "T>T", LT_BITS(Not)},
+    {"bitwise_left_shift", "T>TT", LT_INTEGRAL(ShiftLeft)},
+    {"bitwise_right_shift", "T>TT", LT_INTEGRAL(ShiftRight)},
+    {"gcd", "T>TT", LT_INTEGRAL(Gcd)},
+    {"lcm", "T>TT", LT_INTEGRAL(Lcm)},
     LT_END,
 };

@@ -109,14 +109,14 @@ struct Differs {
 }  // namespace lt
 
 LT_UNIT(classify){
-    {"isnan", "b=T", LT_FLOATING_COMPLEX(IsNan)},
-    {"isinf", "b=T", LT_FLOATING_COMPLEX(IsInf)},
-    {"isfinite", "b=T", LT_FLOATING_COMPLEX(IsFinite)},
-    {"isreal", "b=T", LT_COMPLEX_ONLY(IsReal)},
-    {"isposinf", "b=T", LT_FLOATING(IsPosInf)},
-    {"isneginf", "b=T", LT_FLOATING(IsNegInf)},
-    {"signbit", "b=T", LT_ORDERED(Signbit)},
-    {"isclose", "b=TT", LT_ALL(IsClose)},
+    {"isnan", "b>T", LT_FLOATING_COMPLEX(IsNan)},
+    {"isinf", "b>T", LT_FLOATING_COMPLEX(IsInf)},
+    {"isfinite", "b>T", LT_FLOATING_COMPLEX(IsFinite)},
+    {"isreal", "b>T", LT_COMPLEX_ONLY(IsReal)},
+    {"isposinf", "b>T", LT_FLOATING(IsPosInf)},
+    {"isneginf", "b>T", LT_FLOATING(IsNegInf)},
+    {"signbit", "b>T", LT_ORDERED(Signbit)},
+    {"isclose", "b>TT", LT_ALL(IsClose)},
     {"has_zero", "=T", LT_ALL(HasZero)},
     {"differs", "=TT", LT_ALL(Differs)},
     LT_END,

@@ -31,7 +31,7 @@ struct Polar {
 }  // namespace lt
 
 LT_UNIT(complex){
-    {"complex", "C=TT", LT_FLOATING(FromParts)},
-    {"polar", "C=TT", LT_FLOATING(Polar)},
+    {"complex", "C>TT", LT_FLOATING(FromParts)},
+    {"polar", "C>TT", LT_FLOATING(Polar)},
     LT_END,
 };

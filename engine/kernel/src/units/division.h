@@ -136,9 +136,9 @@ LT_DIVISION(Fmod, T(a - q * b), LT_FMOD_ROW(r))
 }  // namespace lt
 
 LT_UNIT(division){
-    {"trunc_divide", "T=TT", LT_REALS(TruncDivide)},
-    {"floor_divide", "T=TT", LT_REALS(FloorDivide)},
-    {"remainder", "T=TT", LT_REALS(Remainder)},
-    {"fmod", "T=TT", LT_REALS(Fmod)},
+    {"trunc_divide", "T>TT", LT_REALS(TruncDivide)},
+    {"floor_divide", "T>TT", LT_REALS(FloorDivide)},
+    {"remainder", "T>TT", LT_REALS(Remainder)},
+    {"fmod", "T>TT", LT_REALS(Fmod)},
     LT_END,
 };

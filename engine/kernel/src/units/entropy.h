@@ -187,11 +187,11 @@ LT_FUNCTION(Sinc, vsinc(a), csinc(a))
 }  // namespace lt
 
 LT_UNIT(entropy){
-    {"logaddexp", "T=TT", LT_FLOATING_COMPLEX(Logaddexp)},
-    {"logaddexp2", "T=TT", LT_FLOATING(Logaddexp2)},
-    {"xlogy", "T=TT", LT_FLOATING(Xlogy)},
-    {"xlog1py", "T=TT", LT_FLOATING(Xlog1py)},
-    {"logit", "T=T", LT_FLOATING(Logit)},
-    {"sinc", "T=T", LT_FLOATING_COMPLEX(Sinc)},
+    {"logaddexp", "T>TT", LT_FLOATING_COMPLEX(Logaddexp)},
+    {"logaddexp2", "T>TT", LT_FLOATING(Logaddexp2)},
+    {"xlogy", "T>TT", LT_FLOATING(Xlogy)},
+    {"xlog1py", "T>TT", LT_FLOATING(Xlog1py)},
+    {"logit", "T>T", LT_FLOATING(Logit)},
+    {"sinc", "T>T", LT_FLOATING_COMPLEX(Sinc)},
     LT_END,
 };

@@ -39,11 +39,11 @@ LT_FUNCTION(Rsqrt, vrsqrt(a), T(1) / csqrt(a))
 }  // namespace lt
 
 LT_UNIT(exponential){
-    {"exp", "T=T", LT_FLOATING_COMPLEX(Exp)},
-    {"exp2", "T=T", LT_FLOATING_COMPLEX(Exp2)},
-    {"expm1", "T=T", LT_FLOATING_COMPLEX(Expm1)},
-    {"sigmoid", "T=T", LT_FLOATING_COMPLEX(Sigmoid)},
-    {"sqrt", "T=T", LT_FLOATING_COMPLEX(Sqrt)},
-    {"rsqrt", "T=T", LT_FLOATING_COMPLEX(Rsqrt)},
+    {"exp", "T>T", LT_FLOATING_COMPLEX(Exp)},
+    {"exp2", "T>T", LT_FLOATING_COMPLEX(Exp2)},
+    {"expm1", "T>T", LT_FLOATING_COMPLEX(Expm1)},
+    {"sigmoid", "T>T", LT_FLOATING_COMPLEX(Sigmoid)},
+    {"sqrt", "T>T", LT_FLOATING_COMPLEX(Sqrt)},
+    {"rsqrt", "T>T", LT_FLOATING_COMPLEX(Rsqrt)},
     LT_END,
 };

@@ -34,11 +34,11 @@ LT_UNARY(Relu, a < T(0) ? T(0) : a)
 }  // namespace lt
 
 LT_UNIT(extremum){
-    {"maximum", "T=TT", LT_ORDERED(Maximum)},
-    {"minimum", "T=TT", LT_ORDERED(Minimum)},
-    {"fmax", "T=TT", LT_FLOATING(Fmax)},
-    {"fmin", "T=TT", LT_FLOATING(Fmin)},
-    {"clamp", "T=TTT", LT_ORDERED(Clamp)},
-    {"relu", "T=T", LT_REALS(Relu)},
+    {"maximum", "T>TT", LT_ORDERED(Maximum)},
+    {"minimum", "T>TT", LT_ORDERED(Minimum)},
+    {"fmax", "T>TT", LT_FLOATING(Fmax)},
+    {"fmin", "T>TT", LT_FLOATING(Fmin)},
+    {"clamp", "T>TTT", LT_ORDERED(Clamp)},
+    {"relu", "T>T", LT_REALS(Relu)},
     LT_END,
 };

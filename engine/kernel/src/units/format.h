@@ -70,10 +70,10 @@ struct NanToNum {
 }  // namespace lt
 
 LT_UNIT(format){
-    {"nextafter", "T=TT", LT_FLOATING(Nextafter)},
-    {"nextafter_bits", "T=TT", {LT_NONE, LT_NONE, LT_NONE, LT_ROW(NextafterBits, int16_t)}},
-    {"frexp", "Ti=T", LT_FLOATING(Frexp)},
-    {"heaviside", "T=TT", LT_ORDERED(Heaviside)},
-    {"nan_to_num", "T=T", LT_FLOATING_COMPLEX(NanToNum)},
+    {"nextafter", "T>TT", LT_FLOATING(Nextafter)},
+    {"nextafter_bits", "T>TT", {LT_NONE, LT_NONE, LT_NONE, LT_ROW(NextafterBits, int16_t)}},
+    {"frexp", "Ti>T", LT_FLOATING(Frexp)},
+    {"heaviside", "T>TT", LT_ORDERED(Heaviside)},
+    {"nan_to_num", "T>T", LT_FLOATING_COMPLEX(NanToNum)},
     LT_END,
 };

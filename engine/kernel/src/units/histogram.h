@@ -8,25 +8,34 @@ namespace {
 
 // Of n values in, or n points of `dims` values, adds 1 or a weight to the element of out (int64, or
 // double where there are weights or values are not integers) that each belongs to. edges[d] are the
-// bins[d] + 1 boundaries of dimension d; `place` says how a bin is found.
+// bins[d] + 1 boundaries of dimension d; `place` says how a bin is found. Values and edges may change
+// under a kernel's hands: it stays in its memory whatever they are.
 struct histogram_args {
   uintptr_t in, weights, out, edges, bins;
   int64_t n, dims, place;
   int64_t least, most;  // written by integer_bounds
+  int64_t size, bad;    // the elements of out; bincount sets bad where a value is none of their numbers
 };
 
 struct Bincount {
   template <class T>
-  static void row(const histogram_args *a) {
+  static void row(histogram_args *a) {
     const T *in = (const T *)a->in;
-    if (!a->weights) {
-      int64_t *out = (int64_t *)a->out;
-      for (int64_t i = 0; i < a->n; i++) out[in[i]]++;
-      return;
-    }
     const double *weights = (const double *)a->weights;
-    double *out = (double *)a->out;
-    for (int64_t i = 0; i < a->n; i++) out[in[i]] += weights[i];
+    int64_t *counts = (int64_t *)a->out;
+    double *sums = (double *)a->out;
+    const uint64_t size = (uint64_t)a->size;
+    for (int64_t i = 0; i < a->n; i++) {
+      const uint64_t at = (uint64_t)(int64_t)*(const volatile T *)(in + i);
+      if (at >= size) {
+        a->bad = 1;
+        return;
+      }
+      if (weights)
+        sums[at] += weights[i];
+      else
+        counts[at]++;
+    }
   }
 };
 
@@ -99,7 +108,7 @@ struct Histogram {
         if (bin < 0) bin = 0;
         if (bin >= n) bin = n - 1;  // the last bin has both its edges
         if (kPlace == kDivideAndSearch) {
-          if (x < widened(e[bin]))
+          if (bin > 0 && x < widened(e[bin]))
             bin--;
           else if (bin + 1 < n && x >= widened(e[bin + 1]))
             bin++;

@@ -16,11 +16,11 @@ LT_FUNCTION(Atanh, vatanh(a), catanh(a))
 }  // namespace lt
 
 LT_UNIT(hyperbolic){
-    {"sinh", "T=T", LT_FLOATING_COMPLEX(Sinh)},
-    {"cosh", "T=T", LT_FLOATING_COMPLEX(Cosh)},
-    {"tanh", "T=T", LT_FLOATING_COMPLEX(Tanh)},
-    {"asinh", "T=T", LT_FLOATING_COMPLEX(Asinh)},
-    {"acosh", "T=T", LT_FLOATING_COMPLEX(Acosh)},
-    {"atanh", "T=T", LT_FLOATING_COMPLEX(Atanh)},
+    {"sinh", "T>T", LT_FLOATING_COMPLEX(Sinh)},
+    {"cosh", "T>T", LT_FLOATING_COMPLEX(Cosh)},
+    {"tanh", "T>T", LT_FLOATING_COMPLEX(Tanh)},
+    {"asinh", "T>T", LT_FLOATING_COMPLEX(Asinh)},
+    {"acosh", "T>T", LT_FLOATING_COMPLEX(Acosh)},
+    {"atanh", "T>T", LT_FLOATING_COMPLEX(Atanh)},
     LT_END,
 };

@@ -1,40 +1,75 @@
 // Reading and writing at positions that an index operand names. The indexed operand does not move
-// along the indexed dimension (its stride there is 0); params hold the bytes from one position to
-// the next.
+// along the indexed dimension: its stride there is 0.
+#include "../places.h"
 #include "../rows.h"
 
 namespace lt {
 namespace {
 
+// n elements, dense or apart.
+template <class T>
+LT_INLINE void move_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
+  if (to_step == (int64_t)sizeof(T) && from_step == (int64_t)sizeof(T)) {
+    memcpy(to, from, (size_t)n * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * from_step);
+}
+
+// Looks for an index that is none of the positions in params, where a step other than 0 lets
+// negative ones count from the end.
+struct OutOfRange {
+  template <class T>
+  static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
+    place_params *p = (place_params *)params;
+    if (p->failed) return;
+    const int64_t size = p->size, least = p->step ? -size : 0;
+    int64_t lowest = least, highest = size - 1;
+    if (s[0] == 8) {
+      const int64_t *index = (const int64_t *)data[0];
+      for (int64_t i = 0; i < n; i++) {
+        lowest = index[i] < lowest ? index[i] : lowest;
+        highest = index[i] > highest ? index[i] : highest;
+      }
+      if (lowest == least && highest == size - 1) return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = *(const volatile int64_t *)(data[0] + i * s[0]);
+      if (at >= least && at < size) continue;
+      p->bad = at;
+      p->failed = 1;
+      return;
+    }
+  }
+};
+
 // out = self[index]
 struct Gather {
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
-    const int64_t step = *(const int64_t *)params;
+    const Places place(params);
+    if (place.failed()) return;
     char *out = data[0];
     const char *self = data[1], *index = data[2];
-    if (s[2] == 0) {
-      self += *(const int64_t *)index * step;
-      if (s[0] == (int64_t)sizeof(T) && s[1] == (int64_t)sizeof(T)) {
-        memcpy(out, self, (size_t)n * sizeof(T));
-        return;
-      }
-      for (int64_t i = 0; i < n; i++) *(T *)(out + i * s[0]) = *(const T *)(self + i * s[1]);
-      return;
-    }
     const int64_t so = s[0], ss = s[1], si = s[2];
-    if (so == (int64_t)sizeof(T) && ss == 0 && si == 8) {
-      T *__restrict o = (T *)out;
-      const int64_t *__restrict at = (const int64_t *)index;
-      if (step == (int64_t)sizeof(T))
-        for (int64_t i = 0; i < n; i++) o[i] = ((const T *)self)[at[i]];
-      else
-        for (int64_t i = 0; i < n; i++) o[i] = *(const T *)(self + at[i] * step);
+    if (si == 0) {
+      const int64_t at = place(index);
+      if (at >= 0) move_row<T>(out, so, self + at, ss, n);
       return;
     }
-    for (int64_t i = 0; i < n; i++)
-      *(T *)(out + i * so) =
-          *(const T *)(self + i * ss + *(const int64_t *)(index + i * si) * step);
+    if (so == (int64_t)sizeof(T) && ss == 0 && si == 8) {
+      for (int64_t i = 0; i < n; i++) {
+        const int64_t at = place(index + 8 * i);
+        if (at < 0) return;
+        ((T *)out)[i] = *(const T *)(self + at);
+      }
+      return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = place(index + i * si);
+      if (at < 0) return;
+      *(T *)(out + i * so) = *(const T *)(self + i * ss + at);
+    }
   }
 };
 
@@ -42,28 +77,35 @@ struct Gather {
 struct Put {
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
-    const int64_t step = *(const int64_t *)params;
+    const Places place(params);
+    if (place.failed()) return;
     char *self = data[0];
     const char *index = data[1], *source = data[2];
-    if (s[1] == 0) {
-      self += *(const int64_t *)index * step;
-      if (s[0] == (int64_t)sizeof(T) && s[2] == (int64_t)sizeof(T)) {
-        memcpy(self, source, (size_t)n * sizeof(T));
-        return;
-      }
-      for (int64_t i = 0; i < n; i++) *(T *)(self + i * s[0]) = *(const T *)(source + i * s[2]);
-      return;
-    }
     const int64_t so = s[0], si = s[1], ss = s[2];
-    if (so == 0 && si == 8 && ss == (int64_t)sizeof(T) && step == (int64_t)sizeof(T)) {
-      const int64_t *__restrict at = (const int64_t *)index;
-      const T *__restrict from = (const T *)source;
-      for (int64_t i = 0; i < n; i++) ((T *)self)[at[i]] = from[i];
+    if (si == 0) {
+      const int64_t at = place(index);
+      if (at >= 0) move_row<T>(self + at, so, source, ss, n);
       return;
     }
-    for (int64_t i = 0; i < n; i++)
-      *(T *)(self + i * so + *(const int64_t *)(index + i * si) * step) =
-          *(const T *)(source + i * ss);
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = place(index + i * si);
+      if (at < 0) return;
+      *(T *)(self + i * so + at) = *(const T *)(source + i * ss);
+    }
+  }
+};
+
+// out = sum + the bytes to the element that index names, over the several dimensions of an index.
+struct Locate {
+  template <class T>
+  static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
+    const Places place(params);
+    if (place.failed()) return;
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = place(data[2] + i * s[2]);
+      if (at < 0) return;
+      *(int64_t *)(data[0] + i * s[0]) = *(const int64_t *)(data[1] + i * s[1]) + at;
+    }
   }
 };
 
@@ -92,11 +134,14 @@ struct MaskedFill {
 // clang-format off
 #define LT_BYTES(OP) {LT_NONE, LT_ROW(OP, uint8_t), LT_NONE, LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t), \
                       LT_NO_FLOATS, LT_NONE, LT_ROW(OP, lt::Complex128), LT_NONE, LT_NONE}
+#define LT_INT64(OP) {LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_ROW(OP, int64_t)}
 // clang-format on
 
 LT_UNIT(index){
-    {"gather", "T=Tl", LT_BYTES(Gather)},
-    {"put", "T=lT", LT_BYTES(Put)},
+    {"gather", "T=Xl", LT_BYTES(Gather)},
+    {"put", "X=lT", LT_BYTES(Put)},
+    {"locate", "T=Tl", LT_INT64(Locate)},
+    {"out_of_range", "=l", LT_INT64(OutOfRange)},
     {"masked_fill", "T=b", LT_BYTES(MaskedFill)},
     LT_END,
 };

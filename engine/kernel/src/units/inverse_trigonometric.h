@@ -20,9 +20,9 @@ struct Atan2 {
 }  // namespace lt
 
 LT_UNIT(inverse_trigonometric){
-    {"asin", "T=T", LT_FLOATING_COMPLEX(Asin)},
-    {"acos", "T=T", LT_FLOATING_COMPLEX(Acos)},
-    {"atan", "T=T", LT_FLOATING_COMPLEX(Atan)},
-    {"atan2", "T=TT", LT_FLOATING(Atan2)},
+    {"asin", "T>T", LT_FLOATING_COMPLEX(Asin)},
+    {"acos", "T>T", LT_FLOATING_COMPLEX(Acos)},
+    {"atan", "T>T", LT_FLOATING_COMPLEX(Atan)},
+    {"atan2", "T>TT", LT_FLOATING(Atan2)},
     LT_END,
 };

@@ -23,9 +23,9 @@ LT_FUNCTION(Log1p, vlog1p(a), clog1p(a))
 }  // namespace lt
 
 LT_UNIT(logarithm){
-    {"log", "T=T", LT_FLOATING_COMPLEX(Log)},
-    {"log2", "T=T", LT_FLOATING_COMPLEX(Log2)},
-    {"log10", "T=T", LT_FLOATING_COMPLEX(Log10)},
-    {"log1p", "T=T", LT_FLOATING_COMPLEX(Log1p)},
+    {"log", "T>T", LT_FLOATING_COMPLEX(Log)},
+    {"log2", "T>T", LT_FLOATING_COMPLEX(Log2)},
+    {"log10", "T>T", LT_FLOATING_COMPLEX(Log10)},
+    {"log1p", "T>T", LT_FLOATING_COMPLEX(Log1p)},
     LT_END,
 };

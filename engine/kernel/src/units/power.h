@@ -85,7 +85,7 @@ struct Hypot {
 }  // namespace lt
 
 LT_UNIT(power){
-    {"pow", "T=TT", LT_NUMBERS(Pow)},
-    {"hypot", "T=TT", LT_FLOATING(Hypot)},
+    {"pow", "T>TT", LT_NUMBERS(Pow)},
+    {"hypot", "T>TT", LT_FLOATING(Hypot)},
     LT_END,
 };

@@ -40,11 +40,11 @@ struct RoundDecimals {
 }  // namespace lt
 
 LT_UNIT(rounding){
-    {"floor", "T=T", LT_FLOATING(Floor)},
-    {"ceil", "T=T", LT_FLOATING(Ceil)},
-    {"round", "T=T", LT_FLOATING(Round)},
-    {"trunc", "T=T", LT_FLOATING(Trunc)},
-    {"frac", "T=T", LT_FLOATING(Frac)},
-    {"round_decimals", "T=T", LT_FLOATING(RoundDecimals)},
+    {"floor", "T>T", LT_FLOATING(Floor)},
+    {"ceil", "T>T", LT_FLOATING(Ceil)},
+    {"round", "T>T", LT_FLOATING(Round)},
+    {"trunc", "T>T", LT_FLOATING(Trunc)},
+    {"frac", "T>T", LT_FLOATING(Frac)},
+    {"round_decimals", "T>T", LT_FLOATING(RoundDecimals)},
     LT_END,
 };

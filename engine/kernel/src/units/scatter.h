@@ -1,6 +1,7 @@
 // Combining a source with the elements that an index operand names, one after another in the order
 // of the index.
 #include "../cast.h"
+#include "../places.h"
 #include "../rows.h"
 
 namespace lt {
@@ -18,30 +19,31 @@ LT_INLINE bool is_nan(T v) {
 template <class T, class F>
 LT_INLINE void combine_row(char *const *data, const int64_t *s, int64_t n, const void *params,
                            F f) {
-  const int64_t step = *(const int64_t *)params;
+  const Places place(params);
+  if (place.failed()) return;
   char *self = data[0];
   const char *index = data[1], *source = data[2];
+  const int64_t so = s[0], si = s[1], ss = s[2];
   auto combine = [f](char *at, const char *from) {
     *(T *)at = convert<T>(f(load_value(*(const T *)at), load_value(*(const T *)from)));
   };
-  if (s[1] == 0) {
-    self += *(const int64_t *)index * step;
-    if (s[0] == (int64_t)sizeof(T) && s[2] == (int64_t)sizeof(T)) {
+  if (si == 0) {
+    const int64_t at = place(index);
+    if (at < 0) return;
+    self += at;
+    if (so == (int64_t)sizeof(T) && ss == (int64_t)sizeof(T)) {
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; i++) combine(self + i * sizeof(T), source + i * sizeof(T));
       return;
     }
-    for (int64_t i = 0; i < n; i++) combine(self + i * s[0], source + i * s[2]);
+    for (int64_t i = 0; i < n; i++) combine(self + i * so, source + i * ss);
     return;
   }
-  const int64_t so = s[0], si = s[1], ss = s[2];
-  if (so == 0 && si == 8 && ss == (int64_t)sizeof(T) && step == (int64_t)sizeof(T)) {
-    const int64_t *__restrict at = (const int64_t *)index;
-    for (int64_t i = 0; i < n; i++) combine(self + at[i] * sizeof(T), source + i * sizeof(T));
-    return;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t at = place(index + i * si);
+    if (at < 0) return;
+    combine(self + i * so + at, source + i * ss);
   }
-  for (int64_t i = 0; i < n; i++)
-    combine(self + i * so + *(const int64_t *)(index + i * si) * step, source + i * ss);
 }
 
 #define LT_SCATTER(NAME, ...)                                                             \
@@ -90,10 +92,10 @@ struct DivideByCount {
 // clang-format on
 
 LT_UNIT(scatter){
-    {"scatter_add", "T=lT", LT_STORED(ScatterAdd)},
-    {"scatter_mul", "T=lT", LT_STORED(ScatterMul)},
-    {"scatter_max", "T=lT", LT_STORED_ORDERED(ScatterMax)},
-    {"scatter_min", "T=lT", LT_STORED_ORDERED(ScatterMin)},
-    {"divide_by_count", "T=Tl", LT_NUMBERS(DivideByCount)},
+    {"scatter_add", "X=lT", LT_STORED(ScatterAdd)},
+    {"scatter_mul", "X=lT", LT_STORED(ScatterMul)},
+    {"scatter_max", "X=lT", LT_STORED_ORDERED(ScatterMax)},
+    {"scatter_min", "X=lT", LT_STORED_ORDERED(ScatterMin)},
+    {"divide_by_count", "T>Tl", LT_NUMBERS(DivideByCount)},
     LT_END,
 };

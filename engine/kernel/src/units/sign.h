@@ -74,14 +74,14 @@ LT_UNARY_TO(Angle, RealOf<T>, angle_of(a))
 }  // namespace lt
 
 LT_UNIT(sign){
-    {"abs", "R=T", LT_STORED_NUMBERS(Abs)},
-    {"sign", "T=T", LT_ORDERED(Sign)},
-    {"direction", "T=T", LT_COMPLEX_ONLY(Direction)},
-    {"neg", "T=T", LT_STORED_NUMBERS(Neg)},
-    {"square", "T=T", LT_NUMBERS(Square)},
-    {"reciprocal", "T=T", LT_FLOATING_COMPLEX(Reciprocal)},
-    {"copysign", "T=TT", LT_FLOATING(Copysign)},
-    {"conj_physical", "T=T", LT_COMPLEX_ONLY(ConjPhysical)},
-    {"angle", "R=T", LT_FLOATING_COMPLEX(Angle)},
+    {"abs", "R>T", LT_STORED_NUMBERS(Abs)},
+    {"sign", "T>T", LT_ORDERED(Sign)},
+    {"direction", "T>T", LT_COMPLEX_ONLY(Direction)},
+    {"neg", "T>T", LT_STORED_NUMBERS(Neg)},
+    {"square", "T>T", LT_NUMBERS(Square)},
+    {"reciprocal", "T>T", LT_FLOATING_COMPLEX(Reciprocal)},
+    {"copysign", "T>TT", LT_FLOATING(Copysign)},
+    {"conj_physical", "T>T", LT_COMPLEX_ONLY(ConjPhysical)},
+    {"angle", "R>T", LT_FLOATING_COMPLEX(Angle)},
     LT_END,
 };

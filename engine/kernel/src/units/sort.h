@@ -121,20 +121,6 @@ struct Mode {
   }
 };
 
-// Whether a is a NaN that the order below leaves out; those of 16 bits are ordered by their keys.
-template <class T>
-LT_INLINE bool is_unordered(T a) {
-  if constexpr (kind_of<T> == kFloating && sizeof(T) > 2) return a != a;
-  return false;
-}
-template <bool kEqual, class T>
-LT_INLINE bool comes_before(T a, T b) {
-  if constexpr (sizeof(T) == 2 && kind_of<T> == kFloating)
-    return kEqual ? sort_key(a) <= sort_key(b) : sort_key(a) < sort_key(b);
-  else
-    return kEqual ? a <= b : a < b;
-}
-
 // in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0);
 // out[1] gets the first position at which each could be inserted, the last where params[0] is 1.
 // scratch, where given, holds the order of the rows.
@@ -146,27 +132,19 @@ struct SearchSorted {
       const int64_t *order = s->scratch ? (const int64_t *)s->scratch + o * s->inner : nullptr;
       const T *values = (const T *)s->out[0] + o * s->width;
       int64_t *out = (int64_t *)s->out[1] + o * s->width;
-      const bool last = s->params[0];
-      const auto at = [=](int64_t j) { return in[order ? order[j] : j]; };
-      const auto search = [&](auto before) {
+      const auto search = [=](auto before) {
         search_all<T>(
             s->width, s->n, [=](int64_t i) { return values[i]; }, before,
-            [=](int64_t i, int64_t found) {
-              if (is_unordered(values[i]))
-                found =
-                    last ? s->n
-                         : partition_point(s->n, [&](int64_t j) { return !is_unordered(at(j)); });
-              out[i] = found;
-            });
+            [=](int64_t i, int64_t found) { out[i] = found; });
       };
-      if (order && last)
-        search([=](int64_t j, T v) { return comes_before<true>(in[order[j]], v); });
+      if (order && s->params[0])
+        search([=](int64_t j, T v) { return !is_greater(in[order[j]], v); });
       else if (order)
-        search([=](int64_t j, T v) { return comes_before<false>(in[order[j]], v); });
-      else if (last)
-        search([=](int64_t j, T v) { return comes_before<true>(in[j], v); });
+        search([=](int64_t j, T v) { return !is_at_least(in[order[j]], v); });
+      else if (s->params[0])
+        search([=](int64_t j, T v) { return !is_greater(in[j], v); });
       else
-        search([=](int64_t j, T v) { return comes_before<false>(in[j], v); });
+        search([=](int64_t j, T v) { return !is_at_least(in[j], v); });
     }
   }
 };

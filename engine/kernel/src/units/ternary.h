@@ -50,9 +50,9 @@ struct Lerp {
 // clang-format on
 
 LT_UNIT(ternary){
-    {"where", "T=bTT", LT_MOVED(Where)},
-    {"addcmul", "T=TTT", LT_NUMBERS(Addcmul)},
-    {"addcdiv", "T=TTT", LT_FLOATING_COMPLEX(Addcdiv)},
-    {"lerp", "T=TTT", LT_FLOATING_COMPLEX(Lerp)},
+    {"where", "T>bTT", LT_MOVED(Where)},
+    {"addcmul", "T>TTT", LT_NUMBERS(Addcmul)},
+    {"addcdiv", "T>TTT", LT_FLOATING_COMPLEX(Addcdiv)},
+    {"lerp", "T>TTT", LT_FLOATING_COMPLEX(Lerp)},
     LT_END,
 };

@@ -13,8 +13,8 @@ LT_FUNCTION(Tan, vtan(a), ctan(a))
 }  // namespace lt
 
 LT_UNIT(trigonometric){
-    {"sin", "T=T", LT_FLOATING_COMPLEX(Sin)},
-    {"cos", "T=T", LT_FLOATING_COMPLEX(Cos)},
-    {"tan", "T=T", LT_FLOATING_COMPLEX(Tan)},
+    {"sin", "T>T", LT_FLOATING_COMPLEX(Sin)},
+    {"cos", "T>T", LT_FLOATING_COMPLEX(Cos)},
+    {"tan", "T>T", LT_FLOATING_COMPLEX(Tan)},
     LT_END,
 };

@@ -1,6 +1,6 @@
 // Distinct elements and rows, and membership.
 #include "../search.h"
-#include "../sort.h"
+#include "../select.h"
 
 namespace lt {
 namespace {
@@ -8,10 +8,11 @@ namespace {
 // n rows of `width` values, the first of which has number `begin`; kernels write the distinct ones
 // to values, one behind the other, for each row its position among them to inverse, how often each
 // occurs to counts, and how many there are, beyond those found before, to found. Where values is 0
-// they only count. inverse and counts may be 0. scratch has LT_SORT_ENTRY bytes for each row.
+// they only count; otherwise they stop at `limit`, were the rows to change after they were counted.
+// inverse and counts may be 0. scratch has LT_SORT_ENTRY bytes for each row.
 struct unique_args {
   uintptr_t in, values, inverse, counts, scratch;
-  int64_t begin, n, width, found;
+  int64_t begin, n, width, found, limit;
 };
 
 template <class T>
@@ -80,7 +81,7 @@ LT_INLINE void group(unique_args *a, Fresh fresh, At at) {
     uint64_t bits = count_flags(flags);
     if (inverse)
       for (int k = 0; k < m; k++) inverse[at(i + k)] = found - 1 + flags[k];
-    for (; bits; bits &= bits - 1, found++) {
+    for (; bits && found < a->limit; bits &= bits - 1, found++) {
       const int64_t row = i + __builtin_ctzll(bits);
       if (w == 1)
         values[found] = in[at(row)];
@@ -88,6 +89,8 @@ LT_INLINE void group(unique_args *a, Fresh fresh, At at) {
         memcpy(values + found * w, in + at(row) * w, (size_t)w * sizeof(T));
       if (starts) starts[found] = row;
     }
+    if (bits) found++;  // more than there is room for
+    if (found > a->limit) break;
   }
   a->found = found;
 }
@@ -162,7 +165,7 @@ struct Unique {
   }
 };
 
-// Distinct rows in lexicographic order.
+// Distinct rows in lexicographic order, in which NaN equals what it is compared to.
 struct UniqueRows {
   template <class T>
   static void row(unique_args *a) {
@@ -173,12 +176,12 @@ struct UniqueRows {
     const auto before = [in, w](uint32_t x, uint32_t y) {
       const T *a = in + x * w, *b = in + y * w;
       for (int64_t j = 0; j < w; j++) {
-        const auto p = sort_key(a[j]), q = sort_key(b[j]);
-        if (p != q) return p < q;
+        if (is_greater(b[j], a[j])) return true;
+        if (is_greater(a[j], b[j])) return false;
       }
       return false;
     };
-    e = merge_sort(e, e + a->n, a->n, before);
+    introsort(e, a->n, before);
     group<T>(
         a, [=](int64_t i) { return !same_row(in + e[i - 1] * w, in + e[i] * w, w); },
         [e](int64_t i) { return (int64_t)e[i]; });

@@ -1,0 +1,72 @@
+"""The questions about a kind of device that scripts ask before they choose the CPU, answered by asking the library for tensors there."""
+
+from . import _device
+from . import gen_functions as _f
+
+
+def exists(kind, index):
+    try:
+        _f.empty(0, device=_device.device(kind, index))
+    except (RuntimeError, NotImplementedError):
+        return False
+    return True
+
+
+def count(kind):
+    """How many devices of a kind there are."""
+    n = 0
+    while exists(kind, n):
+        n += 1
+    return n
+
+
+class Kind:
+    """The functions of a module such as torch.cuda for one kind of device."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def is_available(self):
+        """True when there is a device of this kind."""
+        return self.device_count() > 0
+
+    def device_count(self):
+        """The number of devices of this kind."""
+        return count(self.kind)
+
+    def require(self, device=None):
+        """The index of a device; the error for one that is not there."""
+        index = device if isinstance(device, int) else None if device is None else _device.device(device).index
+        _f.empty(0, device=_device.device(self.kind, index or 0))
+        return index or 0
+
+    def current_device(self):
+        """The index of the current device."""
+        return self.require()
+
+    def synchronize(self, device=None):
+        """Waits for the device."""
+        self.require(device)
+
+    def set_device(self, device):
+        """Accepts the first device, which is always the current one."""
+        self.require(device)
+
+    def manual_seed(self, seed):
+        """Accepted and, without a device, without effect."""
+
+    manual_seed_all = manual_seed
+
+    def empty_cache(self):
+        """Accepted: nothing is kept back where there is no device."""
+
+    def none_allocated(self, device=None):
+        """The bytes in use on the device: none, where there is none."""
+        return 0
+
+
+def functions(kind):
+    """The functions that the modules of all kinds share, by name."""
+    asked = Kind(kind)
+    names = ("is_available", "device_count", "current_device", "synchronize", "set_device", "manual_seed", "manual_seed_all", "empty_cache")
+    return {name: getattr(asked, name) for name in names}

@@ -1,0 +1,174 @@
+"""Modes that scripts for PyTorch set. They are remembered and answered, and change nothing here: nothing records gradients, results
+are the same on every run, and products are computed in the precision of their dtype."""
+
+import threading
+from contextlib import ContextDecorator
+
+
+class State(threading.local):
+    grad = True
+    inference = False
+
+
+state = State()
+
+
+class GradMode(ContextDecorator):
+    """A context manager and decorator under which is_grad_enabled() gives `enabled`."""
+
+    enabled = False
+
+    def __new__(cls, function=None):
+        made = object.__new__(cls)
+        return made(function) if callable(function) else made
+
+    def _recreate_cm(self):
+        return type(self)()
+
+    def __enter__(self):
+        self.__dict__.setdefault("outer", []).append((state.grad, state.inference))
+        state.grad = self.enabled
+        return self
+
+    def __exit__(self, *_):
+        state.grad, state.inference = self.outer.pop()
+
+
+class no_grad(GradMode):
+    """No operation is recorded, as everywhere in this version."""
+
+
+class enable_grad(GradMode):
+    """Accepted; gradients are not part of this version, and requires_grad=True is an error."""
+
+    enabled = True
+
+
+class set_grad_enabled(GradMode):
+    """As a call sets what is_grad_enabled() gives; as a context manager until its end."""
+
+    def __new__(cls, mode):
+        return object.__new__(cls)
+
+    def __init__(self, mode):
+        self.enabled, self.outer = bool(mode), [(state.grad, state.inference)]
+        state.grad = self.enabled
+
+    def __call__(self, function):
+        self.__exit__()
+        return super().__call__(function)
+
+    def _recreate_cm(self):
+        return set_grad_enabled(self.enabled)
+
+    def __enter__(self):
+        return self
+
+
+class inference_mode(GradMode):
+    """As no_grad; is_inference_mode_enabled() gives `mode`."""
+
+    def __new__(cls, mode=True):
+        made = object.__new__(cls)
+        made.mode = mode if isinstance(mode, bool) else True
+        return made(mode) if callable(mode) else made
+
+    def _recreate_cm(self):
+        return inference_mode(self.mode)
+
+    def __enter__(self):
+        super().__enter__()
+        state.grad, state.inference = state.grad and not self.mode, self.mode
+        return self
+
+
+def is_grad_enabled():
+    """What no_grad, enable_grad and set_grad_enabled have set; nothing is recorded in either case."""
+    return state.grad
+
+
+def is_inference_mode_enabled():
+    return state.inference
+
+
+class autocast(ContextDecorator):
+    """Accepted with enabled=False; operations keep the dtypes of their arguments."""
+
+    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        if enabled:
+            raise NotImplementedError("autocast(enabled=True): operations are not converted to other dtypes in this version")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def is_autocast_enabled(device_type=None):
+    return False
+
+
+LEVELS = ("default", "warn", "error")
+PRECISIONS = ("highest", "high", "medium")
+settings = {"deterministic": 0, "precision": "highest", "warn_always": False, "interop_threads": 1}
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Accepted: all results are the same on every run and for every number of threads."""
+    settings["deterministic"] = (1 if warn_only else 2) if mode else 0
+
+
+def are_deterministic_algorithms_enabled():
+    return settings["deterministic"] > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return settings["deterministic"] == 1
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """Sets use_deterministic_algorithms by a number or name: 0 default, 1 warn, 2 error."""
+    level = LEVELS.index(debug_mode) if debug_mode in LEVELS else debug_mode
+    if level not in (0, 1, 2):
+        raise RuntimeError(f"set_deterministic_debug_mode(): {debug_mode!r} is none of 0, 1, 2 and {', '.join(LEVELS)}")
+    settings["deterministic"] = level
+
+
+def get_deterministic_debug_mode():
+    return settings["deterministic"]
+
+
+def set_float32_matmul_precision(precision):
+    """Accepted: products of float32 are always computed in float32, which is "highest"."""
+    if precision not in PRECISIONS:
+        raise RuntimeError(f"set_float32_matmul_precision(): '{precision}' is none of {', '.join(PRECISIONS)}")
+    settings["precision"] = precision
+
+
+def get_float32_matmul_precision():
+    return settings["precision"]
+
+
+def set_flush_denormal(mode):
+    """False: subnormal numbers are always kept."""
+    return False
+
+
+def set_warn_always(b):
+    settings["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled():
+    return settings["warn_always"]
+
+
+def set_num_interop_threads(n):
+    """Accepted: calls run on the thread that makes them."""
+    if n < 1:
+        raise RuntimeError(f"set_num_interop_threads(): expected a positive number of threads, but got {n}")
+    settings["interop_threads"] = n
+
+
+def get_num_interop_threads():
+    return settings["interop_threads"]

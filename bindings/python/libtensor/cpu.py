@@ -1,0 +1,21 @@
+"""The CPU, in the form of the other kinds of device."""
+
+
+def is_available():
+    return True
+
+
+def device_count():
+    return 1
+
+
+def current_device():
+    return "cpu"
+
+
+def synchronize(device=None):
+    """Returns at once: calls are done when they return."""
+
+
+def set_device(device):
+    """Accepted: there is one CPU."""

@@ -1,0 +1,5 @@
+"""Helpers under the names of torch.utils."""
+
+from . import dlpack
+
+__all__ = ["dlpack"]

@@ -1,0 +1,8 @@
+"""The version, and those of the accelerators' software that the library is built with: none."""
+
+from . import __version__
+
+cuda = hip = xpu = rocm = None
+debug = False
+
+__all__ = ["__version__", "cuda", "debug", "hip", "rocm", "xpu"]

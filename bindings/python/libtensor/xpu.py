@@ -1,0 +1,5 @@
+"""XPU devices: whether there are any."""
+
+from . import _accelerators
+
+globals().update(_accelerators.functions("xpu"))

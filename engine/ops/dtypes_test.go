@@ -1,0 +1,110 @@
+package ops
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/schema"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// fittingShapes are tried in turn until an operator takes one.
+var fittingShapes = [][]int64{{3, 3}, {3}, {2, 2}, {3, 3, 3}, {2}, {}, {4, 2}, {2, 3, 2, 2}}
+
+// uncallable are the operators that a dtype says nothing about or that need what a test does not have.
+var uncallable = map[string]bool{"from_file": true, "pin_memory": true}
+
+// fitting is the first shape that o takes in some dtype.
+func fitting(t *testing.T, o *schema.Operator) (sizes []int64, ok bool) {
+	for _, sizes := range fittingShapes {
+		for _, d := range []dtype.DType{dtype.Float32, dtype.Int64, dtype.Complex64} {
+			c, ok := profile{d, sizes, nil, ones}.call(t, o)
+			if !ok {
+				return nil, false
+			}
+			if results, err := c.run(); err == nil {
+				releaseResults(results)
+				return sizes, true
+			}
+		}
+	}
+	require.Fail(t, "no shape fits "+o.CName())
+	return nil, false
+}
+
+// Every operator takes the dtypes that its entry declares, and refuses the others with an error that says so. docs/gen_dtypes.md
+// is made of the same entries.
+func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
+	for _, o := range everyOperator(t) {
+		if o.DTypes == "none" || uncallable[o.CName()] {
+			continue
+		}
+		sizes, ok := fitting(t, o)
+		for d := dtype.DType(0); ok && d < dtype.Count; d++ {
+			what := fmt.Sprintf("%v of %v%v", o.CName(), d, sizes)
+			c, _ := profile{d, sizes, nil, ones}.call(t, o)
+			results, err := c.run()
+			releaseResults(results)
+			switch {
+			case d == dtype.Complex32 || d == dtype.BComplex32: // these exist as results; operators may take them
+				assert.NotEqual(t, status.Internal, codeOf(err), "%s: %v", what, err)
+			case o.Accepts(d):
+				assert.NoError(t, err, what)
+			default:
+				assert.Contains(t, []status.Code{status.NotImplemented, status.Type, status.Runtime}, codeOf(err), "%s: %v", what, err)
+			}
+		}
+	}
+}
+
+// Results have the dtype that the entry's promotion says.
+func TestResultsHaveTheDTypesTheyDeclare(t *testing.T) {
+	for _, o := range everyOperator(t) {
+		rule, declared := schema.Promotions[o.Promotion]
+		if !declared {
+			continue
+		}
+		sizes, ok := fitting(t, o)
+		require.True(t, ok, o.CName())
+		for _, first := range []dtype.DType{dtype.Bool, dtype.Int8, dtype.Int64, dtype.Float16, dtype.Float64, dtype.Complex64} {
+			for _, others := range []dtype.DType{first, dtype.Int32, dtype.Float32, dtype.Complex128} {
+				a, _ := profile{first, sizes, nil, ones}.call(t, o)
+				b, _ := profile{others, sizes, nil, ones}.call(t, o)
+				if len(operandsOf(a)) == 1 && others != first {
+					continue
+				}
+				copy(b.args, a.args[:b.outs+1])
+				results, err := b.run()
+				if err != nil { // not every operator mixes dtypes
+					continue
+				}
+				var r dtype.Result
+				for i, a := range o.Args {
+					switch x := b.args[b.outs+i].Interface().(type) {
+					case *tensor.Tensor:
+						if x != nil && a.Name != "condition" {
+							r.Add(x.DType(), x.Rank())
+						}
+					case []*tensor.Tensor:
+						for _, y := range x {
+							r.Add(y.DType(), y.Rank())
+						}
+					case dtype.Scalar:
+						if !x.IsNone() && (a.Name == "min" || a.Name == "max") {
+							r.Add(x.DType(), dtype.Number)
+						}
+					}
+				}
+				for _, result := range tensorsAmong(results) {
+					assert.Equal(t, rule.Result(r.DType()), result.DType(), "%v of %v and %v", o.CName(), first, others)
+				}
+				releaseResults(results)
+			}
+		}
+	}
+}
