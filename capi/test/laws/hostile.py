@@ -31,11 +31,31 @@ ARGUMENTS = {
     "layout": "number_of(1, -1)",
     "memory_format": "number_of(3, -1)",
 }
-LISTS = {"int": ("int64_t", "ints"), "float": ("double", "floats"), "Scalar": ("tensor_scalar", "scalars"), "bool": ("bool", "bools"),
-         "str": ("string", "texts"), "Tensor": ("tensor_handle", "tensors"), "Index": ("tensor_index", "items")}
-C_TYPES = {"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Scalar": "tensor_scalar ", "int": "int64_t ",
-           "bool": "bool ", "bool?": "int32_t ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
-           "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}
+LISTS = {
+    "int": ("int64_t", "ints"),
+    "float": ("double", "floats"),
+    "Scalar": ("tensor_scalar", "scalars"),
+    "bool": ("bool", "bools"),
+    "str": ("string", "texts"),
+    "Tensor": ("tensor_handle", "tensors"),
+    "Index": ("tensor_index", "items"),
+}
+C_TYPES = {
+    "Tensor": "tensor_t *",
+    "Storage": "tensor_storage_t *",
+    "Generator": "tensor_generator_t *",
+    "Scalar": "tensor_scalar ",
+    "int": "int64_t ",
+    "bool": "bool ",
+    "bool?": "int32_t ",
+    "float": "double ",
+    "str": "char *",
+    "dtype": "tensor_dtype ",
+    "device": "tensor_device ",
+    "pointer": "void *",
+    "layout": "tensor_layout ",
+    "memory_format": "tensor_memory_format ",
+}
 MAIN = r"""
 static void (*const calls[])(void) = {
 %s};
@@ -106,7 +126,8 @@ int main(int argc, char **argv) {
   long pages = 0;
   FILE *f = fopen("/proc/self/statm", "r");
   if (f && fscanf(f, "%%*d %%ld", &pages) == 1) fclose(f);
-  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%ld KiB resident\n", (int64_t)answered, (int64_t)refusals, pages * (sysconf(_SC_PAGESIZE) / 1024));
+  long resident = pages * (sysconf(_SC_PAGESIZE) / 1024);
+  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%ld KiB resident\n", (int64_t)answered, (int64_t)refusals, resident);
   return faults ? 3 : 0;
 }
 """
@@ -122,7 +143,10 @@ def argument(i, form, operator):
         if form["types"][i] in ("Tensor?[]", "Tensor[]?") or base == "Tensor[]" and optional:
             listed = "tensors_optional"
         if form["c"] == "tensor_from_data":  # what lies behind the pointer must be long enough
-            return [f"int64_t v{i}[] = {{below(4) - 1, below(4)}}, n{i} = below(3);", 'say("(const int64_t[]){%d, %d}, %d", (int)v1[0], (int)v1[1], (int)n1);'], [f"v{i}", f"n{i}"]
+            return [
+                f"int64_t v{i}[] = {{below(4) - 1, below(4)}}, n{i} = below(3);",
+                'say("(const int64_t[]){%d, %d}, %d", (int)v1[0], (int)v1[1], (int)n1);',
+            ], [f"v{i}", f"n{i}"]
         return [f"{c} v{i}[LIST]; int64_t n{i}; const {c} *p{i} = {listed}(v{i}, &n{i});"], [f"p{i}", f"n{i}"]
     if base == "pointer":
         return [f'void *p{i} = memory; say("memory");'], [f"p{i}"]
@@ -213,7 +237,18 @@ def build(library=None, flags=()):
     fresh = max(p.stat().st_mtime for p in (HERE / "hostile.h", HERE / "hostile.py", HERE.parent / "gen_operators.json"))
     if not program.exists() or program.stat().st_mtime < max(fresh, library.stat().st_mtime if not program.exists() else 0):
         write(source)
-        command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-g", "-Wall", "-Wno-unused-function", *flags, f"-I{HERE}", f"-I{ROOT / 'include'}", str(source)]
+        command = [
+            os.environ.get("CC", "cc"),
+            "-std=gnu11",
+            "-O1",
+            "-g",
+            "-Wall",
+            "-Wno-unused-function",
+            *flags,
+            f"-I{HERE}",
+            f"-I{ROOT / 'include'}",
+            str(source),
+        ]
         command += ["-o", str(program), f"-L{library.parent}", "-ltensor", "-lm", "-pthread", f"-Wl,-rpath,{library.parent}"]
         subprocess.run(command, check=True)
     return program

@@ -39,7 +39,7 @@ def run(options, law, report, mode="calls"):
             answered, refused, resident = map(int, re.search(r"DONE (\d+) answered, (\d+) refused, (\d+) KiB", text).groups())
             done += Counter(answered=answered, refused=refused)
         blocks, first = blocks + ran, first + ran
-        report.cases[law] = report.cases.get(law, 0) + ran
+        report.cases[law] = report.cases.get(law, 0) + ran - bool(status)
         if status:
             kind = reason(status, text)
             if seen[kind] < SHOWN:

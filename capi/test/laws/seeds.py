@@ -71,7 +71,19 @@ def calls():
     yield "tensor_pin_memory", [floats]
     yield "tensor_slice", [floats, 1, 0, 3, 2]
     yield "tensor_storage_new", [16, None]
-    for c in ("filename", "nbytes", "data_ptr", "clone", "resizable", "is_shared", "pin_memory", "is_pinned", "get_device", "use_count", "share_memory_"):
+    for c in (
+        "filename",
+        "nbytes",
+        "data_ptr",
+        "clone",
+        "resizable",
+        "is_shared",
+        "pin_memory",
+        "is_pinned",
+        "get_device",
+        "use_count",
+        "share_memory_",
+    ):
         yield f"tensor_storage_{c}", [store]
     yield "tensor_storage_view", [store, "float32"]
     yield "tensor_storage_slice", [store, 2, 5]
