@@ -223,9 +223,8 @@ def coverage(report):
 
     missing = {c: uncovered.reason(c) for c in FORMS if c not in report.tried}
     unexplained = [c for c, why in missing.items() if not why]
-    print(
-        f"laws: {len(report.tried)} of {len(FORMS)} C functions were tried against a law, {len(missing) - len(unexplained)} have a reason, {len(unexplained)} have none"
-    )
+    explained = len(missing) - len(unexplained)
+    print(f"coverage: {len(report.tried)} of {len(FORMS)} C functions met a law, {explained} have a reason not to, {len(unexplained)} have none")
     for c, why in sorted(missing.items()):
         print(f"  {c}: {why or 'NOT COVERED'}")
     return unexplained

@@ -352,6 +352,7 @@ static void make(int i) {
 }
 
 static void settings(void) {
+  tensor_fail_allocation(0);
   tensor_set_memory_limit(LIMIT);
   tensor_set_default_dtype(TENSOR_FLOAT32);
   tensor_set_default_device((tensor_device){TENSOR_CPU, -1});

@@ -61,7 +61,7 @@ static void (*const calls[])(void) = {
 %s};
 static const char *const names[] = {
 %s};
-enum { CALLS = sizeof calls / sizeof *calls, BLOCK = 2000 };
+enum { CALLS = sizeof calls / sizeof *calls, BLOCK = 2000, GROWTH = 256 << 10 };
 
 static uint64_t seed = 1, block;
 static bool *left_out;
@@ -91,6 +91,15 @@ static void *thread(void *from) {
   return NULL;
 }
 
+static int64_t resident(void) {  // KiB
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f) return 0;
+  if (fscanf(f, "%%*d %%ld", &pages) != 1) pages = 0;
+  fclose(f);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 // hostile SEED FIRST COUNT [threads|trace] [left-out calls...]: COUNT blocks of BLOCK calls
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
@@ -105,7 +114,9 @@ int main(int argc, char **argv) {
     if (sscanf(argv[i], "%%d-%%d", &low, &high) == 2)
       for (int k = low; k <= high && k < BLOCK; k++) left_out[k] = true;
   }
+  int64_t settled = 0;
   for (block = first; block < first + count && !faults; block++) {
+    if (block == first + count / 2) settled = resident();
     printf("BLOCK %%" PRIu64 "\n", block), fflush(stdout);
     alarm(300);
     begin(seed, block);
@@ -123,11 +134,9 @@ int main(int argc, char **argv) {
     }
     end();
   }
-  long pages = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (f && fscanf(f, "%%*d %%ld", &pages) == 1) fclose(f);
-  long resident = pages * (sysconf(_SC_PAGESIZE) / 1024);
-  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%ld KiB resident\n", (int64_t)answered, (int64_t)refusals, resident);
+  int64_t grown = resident() - settled;
+  if (count >= 20 && grown > GROWTH) fault("resident memory grew by: %%" PRId64 " KiB", grown);
+  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%" PRId64 " KiB resident\n", (int64_t)answered, (int64_t)refusals, resident());
   return faults ? 3 : 0;
 }
 """
