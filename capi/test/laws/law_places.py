@@ -45,6 +45,7 @@ def makes_garbage(call):
         "resize_as_",
         "data_ptr",
         "storage_data_ptr",
+        "storage_id",
         "lend",
         "memory_stats",
         "memory_summary",

@@ -14,7 +14,7 @@ SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(
         ("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"), "leaves elements as they lie in memory"
     ),
-    **dict.fromkeys(("load_bytes", "npy_load_bytes", "npz_load_bytes", "safetensors_load"), "takes contiguous bytes"),
+    **dict.fromkeys(("load_bytes", "npy_length", "npy_load_bytes", "npz_load_bytes", "safetensors_load"), "takes contiguous bytes"),
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }

@@ -44,6 +44,7 @@ def calls():
     yield "tensor_safetensors_load", [raw]
     yield "tensor_npy_save_bytes", [floats]
     yield "tensor_npy_load_bytes", [raw]
+    yield "tensor_npy_length", [of("uint8", (12,), *b"\x93NUMPY\x01\x00v\x00{'")]
     yield "tensor_npz_save_bytes", [["a"], [floats]]
     yield "tensor_npz_load_bytes", [raw]
     yield "tensor_nonzero_numpy", [mask]
@@ -82,6 +83,7 @@ def calls():
         "is_pinned",
         "get_device",
         "use_count",
+        "id",
         "share_memory_",
     ):
         yield f"tensor_storage_{c}", [store]

@@ -20,6 +20,7 @@ FILES = (
     "safetensors_load_file",
     "safetensors_open",
     "npy_save",
+    "file_write",
     "npy_load",
     "npz_save",
     "npz_load",
