@@ -6,10 +6,15 @@
 //   tensor_last_error() then tells what was wrong, with the operator, the argument and the values.
 //   "new reference": the caller owns the result and gives it back with the matching _free function.
 //   Arguments are borrowed for the call alone; const arguments are not changed.
+//   Pointers must not be NULL, save those that a function's "Absent:" line names, lists of length 0, contexts, and what the
+//   _free functions are given; a NULL elsewhere is an error, TENSOR_ERROR_HANDLE for handles and TENSOR_ERROR_VALUE for others.
+//   "Absent:" also tells what stands for an optional argument that is left out.
 //   tensor_NAME makes a new tensor, tensor_NAME_ works in place, tensor_NAME_out writes to an existing tensor, resizing it
 //   when it has another shape. Sizes, strides and dimensions are int64_t; strides and storage offsets count elements;
 //   negative dimensions count from the last.
-//   Any thread may call. A tensor may be read by many threads at once and changed by one.
+//   Any thread may call, with a stack of at least 256 KiB. A tensor may be read by many threads at once and changed by one. A
+//   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
+//   resized by another thread, nor the tensor reshaped, which is then an error.
 //   A forked child process cannot use the library: calls return TENSOR_ERROR_FORKED there and frees do nothing.
 //   The library stays loaded until the process ends; it never prints, exits, or calls back except deleters.
 #ifndef LIBTENSOR_TENSOR_H
@@ -247,238 +252,302 @@ TENSOR_API void tensor_arrow_release(void *schema, void *array);
 // ------------------------------------------------------------------------------------------------------------ creation
 
 // Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
 // default dtype or its complex. A number that `dtype` cannot hold is refused.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
 // The channels-last formats want 4 or 5 dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out);
 
 // Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
 // each must appear once and none may be negative.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Counts from `start` up to, not including, `end`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
 // `start` towards `end`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
 // given. Integers and bool give int64.
+// Absent: N TENSOR_NONE.
 TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------ random numbers
 
 // Makes a tensor of random numbers from the uniform distribution on [0, 1).
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
 // have variance 1/2 each.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // rand with the shape, dtype and device of `self`.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // randn with the shape, dtype and device of `self`.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // randint with the shape, dtype and device of `self`.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Random integers from [0, high) with the shape, dtype and device of `self`.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out);
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out);
 
 // Makes a tensor of shape `size` of normally distributed random numbers.
+// Absent: generator NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Draws 0 or 1 for every element of `self`, which is the probability of 1.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out);
 
 // Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `self`.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out);
 
 // Draws `num_samples` indices from each row of weights in `self`, of one or two dimensions.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out);
 
 // Draws from the Poisson distributions whose rates are the elements of `self`.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 
 // Fills `self` from the uniform distribution on [from_, to).
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);
 
 // Fills `self` from the normal distribution.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
 
 // Fills `self` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator);
 
 // Fills `self` with random integers from [0, to).
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator);
 
 // Fills `self` with random integers from [from_, to).
+// Absent: to TENSOR_NONE, generator NULL.
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator);
 
 // Fills `self` with 1 with probability `p`, otherwise 0.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator);
 
 // Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator);
 
 // Fills `self` from the exponential distribution of rate `lambd`.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator);
 
 // Fills `self` from the Cauchy distribution.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator);
 
 // Fills `self` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
 
 // Fills `self` from the geometric distribution with success probability `p`.
+// Absent: generator NULL.
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator);
 
 // Restarts the default generator from `seed`.
@@ -488,6 +557,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
 
 // Makes a generator with PyTorch's initial seed.
+// Absent: device tensor_device_default().
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out);
 
 // Restarts the generator from `seed`; negative seeds count as their two's complement.
@@ -508,6 +578,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 // ---------------------------------------------------------------------------------------------------- copies and casts
 
 // Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
+// Absent: memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out);
 
 // `self` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
@@ -515,6 +586,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
 
 // Converts dtype, device or memory format. It is `self` itself when nothing changes and `copy` is false. Floats become integers by
 // truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out);
 
 // Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
@@ -547,12 +619,15 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
 // Repeats every element of dimension `dim`, or of the flattened tensor.
+// Absent: dim TENSOR_NONE, output_size TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out);
 
 // Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+// Absent: dim TENSOR_NONE, output_size TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out);
 
 // Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+// Absent: output_size TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
 
 // Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
@@ -597,9 +672,11 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out);
 
 // A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+// Absent: start TENSOR_NONE, end TENSOR_NONE.
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
 
 // A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+// Absent: storage_offset TENSOR_NONE.
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
 
 // Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
@@ -732,9 +809,11 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out);
 
 // Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+// Absent: start TENSOR_NONE, end TENSOR_NONE.
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
 
 // Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+// Absent: storage_offset TENSOR_NONE.
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
 TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset);
 
@@ -849,6 +928,7 @@ TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor
 // Divides `self` by `other`, element by element; the shapes broadcast.
 // `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+// Absent: rounding_mode NULL.
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
 TENSOR_API tensor_status tensor_div_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
 TENSOR_API tensor_status tensor_div_(tensor_t *self, const tensor_t *other, const char *rounding_mode);
@@ -857,6 +937,7 @@ TENSOR_API tensor_status tensor_div_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out);
 
 // Another name of `div`.
+// Absent: rounding_mode NULL.
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
 TENSOR_API tensor_status tensor_divide_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
 TENSOR_API tensor_status tensor_divide_(tensor_t *self, const tensor_t *other, const char *rounding_mode);
@@ -1252,22 +1333,26 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out);
 
 // `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+// Absent: min NULL, max NULL.
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+// Absent: min tensor_none(), max tensor_none().
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max);
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
 
 // Another name of `clamp`.
+// Absent: min NULL, max NULL.
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Another name of `clamp`.
+// Absent: min tensor_none(), max tensor_none().
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max);
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
@@ -1350,6 +1435,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self);
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out);
 
 // log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+// Absent: eps NULL.
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out);
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps);
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
@@ -1419,6 +1505,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
 TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent);
 
 // Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+// Absent: nan NULL, posinf NULL, neginf NULL.
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out);
 TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf);
 TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out);
@@ -1582,50 +1669,60 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
 // Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
 // added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
 // Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+// Absent: dim TENSOR_NONE, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
 // `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
 // Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
 // `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
 // Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 
 // Standard deviation of all elements; `unbiased` divides by one less than their number.
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out);
 
 // Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
 
 // Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+// Absent: dim NULL with dim_len 0, correction tensor_none().
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
 
@@ -1633,12 +1730,14 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out);
 
 // Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
 
 // Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+// Absent: dim NULL with dim_len 0, correction tensor_none().
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
 
@@ -1646,31 +1745,37 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean);
 
 // Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+// Absent: dim NULL with dim_len 0, correction tensor_none().
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Variance and mean of all elements; `unbiased` divides by one less than their number.
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean);
 
 // Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+// Absent: dim NULL with dim_len 0, correction tensor_none().
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
 // of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Complex inputs give real norms. `dtype` converts elements first.
+// Absent: p tensor_none(), dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
@@ -1701,14 +1806,17 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
 // The smallest and the largest elements along `dim`, or of all.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max);
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max);
 
 // The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
 // The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
@@ -1734,6 +1842,7 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
 
 // Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
 // the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+// Absent: weights NULL.
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out);
 
 // Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
@@ -1744,10 +1853,12 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
 // Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
 // of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
 // the last bin includes its upper edge.
+// Absent: range NULL with range_len 0, weight NULL.
 TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges);
 TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges);
 
 // As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
+// Absent: weight NULL.
 TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges);
 TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges);
 
@@ -1755,13 +1866,16 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 // holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
 // the last bin includes its upper edge.
 // In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+// Absent: range NULL with range_len 0, weight NULL.
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len);
 
 // As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
+// Absent: range NULL with range_len 0, weight NULL.
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len);
 
 // Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
 TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
 TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out);
@@ -1769,6 +1883,7 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
 
 // Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
 TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
 TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out);
@@ -1777,12 +1892,15 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 // Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
 // ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
 // differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+// Absent: spacing tensor_none(), dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // As `gradient` with a distance for each dimension.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // As `gradient` with the coordinates of the samples given as a vector for each dimension.
+// Absent: dim NULL with dim_len 0.
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
@@ -1794,11 +1912,13 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 // --------------------------------------------------------------------------------------------------------------- scans
 
 // Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
 TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
@@ -1817,6 +1937,7 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
 
 // The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
 // For bool, whether neighbours differ.
+// Absent: prepend NULL, append NULL.
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out);
 TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out);
 
@@ -1841,6 +1962,7 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value);
 
 // Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+// Absent: indices[i] NULL.
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out);
 TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate);
 
@@ -1872,6 +1994,7 @@ TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index
 TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out);
 
 // `gather` with broadcasting; without `dim` from the flattened tensor.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out);
 
@@ -2006,6 +2129,7 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
 
 // Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
 // dimensions.
+// Absent: indexing NULL.
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len);
 
 // All combinations of one element of each vector, a row for each.
@@ -2024,6 +2148,7 @@ TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool des
 TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
 
 // As `sort`, which is always stable.
+// Absent: stable -1.
 TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
 TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
 
@@ -2066,6 +2191,7 @@ TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool
 // The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
 // with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
 // sequence that is not sorted. Gives int64, int32 with `out_int32`.
+// Absent: side NULL, sorter NULL.
 TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
 TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
 TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
@@ -2080,9 +2206,11 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
 // The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
 // and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
 // input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts);
 
 // As `unique` without sorting: of equal neighbours only the first is kept.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts);
 
 // Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
@@ -2194,12 +2322,14 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
 
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+// Absent: fweights NULL, aweights NULL.
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out);
 
 // Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out);
 
 // Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+// Absent: dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out);
 
@@ -2261,6 +2391,7 @@ TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t deci
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out);
 
 // Another name of `logit`.
+// Absent: eps NULL.
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out);
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
 
@@ -2301,10 +2432,12 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
 // -------------------------------------------------------------------------------------------- neural network functions
 
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
@@ -2312,9 +2445,11 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
 
 // Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
 // have arbitrary values. Storages that another library owns are not resized.
+// Absent: memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format);
 
 // `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+// Absent: memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format);
 
 // Makes `self` an empty tensor.
@@ -2334,12 +2469,14 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 
 // Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
 // `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
 
 // Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
 // must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
 // tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
 // `read_only` bytes refuse to be written.
+// Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
 // The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
@@ -2359,6 +2496,7 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
 // Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
 // lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
 // cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+// Absent: shared -1, size TENSOR_NONE, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Moves the storage of `self` into memory that other processes can map; every tensor over the storage moves along. Memory of another
@@ -2375,6 +2513,7 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out);
 
 // Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
+// Absent: device tensor_device_default().
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out);
 
 // Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
@@ -2396,6 +2535,7 @@ TENSOR_API tensor_status tensor_storage_id(const tensor_storage_t *self, int64_t
 
 // All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them (new reference). Bytes, uint8, unless
 // given; the quantized dtypes give the integers that they keep.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out);
 
 // The bytes from `start` to `stop`, shared (new reference). Neither storage can be resized from then on.
@@ -2450,6 +2590,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out);
 
 // Prints the storage, one element a line, as bytes or as elements of `dtype`. Free the text with tensor_string_free.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out);
 
 // Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
@@ -2458,6 +2599,7 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
 
 // The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
 // storages that programs hold as such.
+// Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *tensors, int64_t *storages, int64_t *nbytes);
 
 // All of memory_stats and memory_stats_of as a table for people. Free the text with tensor_string_free.
@@ -2500,24 +2642,30 @@ TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *n
 // ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
 // compared, and writes stay in this process; the file must not shrink meanwhile.
 // Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+// Absent: map_location NULL.
 TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len);
 
 // Loads from the bytes of a file, a contiguous uint8 tensor, as load does. Free the text with tensor_string_free.
+// Absent: map_location NULL.
 TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map_location, char **structure, tensor_t ***tensors, int64_t *tensors_len);
 
 // Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
+// Absent: map_location NULL.
 TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
 
 // Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
 // Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+// Absent: metadata NULL.
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata);
 
 // The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
+// Absent: metadata NULL.
 TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out);
 
 // Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
 // with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
 // not shrink meanwhile. All rules of the format are checked.
+// Absent: only NULL with only_len 0.
 TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata);
 
 // Loads from the bytes of a safetensors file, a contiguous uint8 tensor. Free the text with tensor_string_free.
@@ -2572,6 +2720,7 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
 // Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
 // `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
 // absent, as the elements need. Free the text with tensor_string_free.
+// Absent: sci_mode -1.
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out);
 
 // Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers.

@@ -12,6 +12,9 @@ import (
 // version of the library; the header, the packages and the shared object's name carry it.
 var version = struct{ Major, Minor, Patch int }{0, 1, 0}
 
+// leastStack is how many KiB of stack a calling thread must have, which capi/test/stack.c holds the library to.
+const leastStack = 256
+
 //go:embed tensor.h.tmpl
 var headerTemplate string
 
@@ -193,12 +196,38 @@ func declarations(ops []*schema.Operator) string {
 			for line := range strings.Lines(strings.TrimRight(o.Doc, "\n")) {
 				b.WriteString(strings.TrimRight("// "+strings.TrimRight(line, "\n"), " ") + "\n")
 			}
+			if given := absences(o); len(given) > 0 {
+				b.WriteString("// Absent: " + strings.Join(given, ", ") + ".\n")
+			}
 			for _, f := range forms(o) {
 				b.WriteString("TENSOR_API " + f.cSignature() + ";\n")
 			}
 		}
 	}
 	return b.String()
+}
+
+// absences tells for each argument that may be left out what stands for that in C.
+func absences(o *schema.Operator) []string {
+	var out []string
+	for _, a := range o.Args {
+		name := cArgName(a.Name)
+		stands := map[string]string{"Scalar": "tensor_none()", "int": "TENSOR_NONE", "bool": "-1", "dtype": "TENSOR_DTYPE_NONE", "device": "tensor_device_default()",
+			"layout": "TENSOR_LAYOUT_NONE", "memory_format": "TENSOR_FORMAT_NONE"}[a.Type.Base]
+		switch {
+		case !a.Type.Optional && a.Default != "None":
+			continue
+		case a.Type.List && a.Type.Base == "Tensor":
+			out = append(out, name+"[i] NULL")
+			continue
+		case a.Type.List:
+			stands = fmt.Sprintf("NULL with %s_len 0", name)
+		case stands == "":
+			stands = "NULL"
+		}
+		out = append(out, name+" "+stands)
+	}
+	return out
 }
 
 // cArgument is the code that checks argument i and puts it into the frame.
@@ -331,9 +360,9 @@ func generateC(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	data := struct {
-		Major, Minor, Patch int
-		Operators           string
-	}{version.Major, version.Minor, version.Patch, declarations(ops)}
+		Major, Minor, Patch, Stack int
+		Operators                  string
+	}{version.Major, version.Minor, version.Patch, leastStack, declarations(ops)}
 	if err := t.Execute(&header, data); err != nil {
 		return err
 	}
