@@ -15,7 +15,7 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
-.PHONY: help demo test test-go test-c test-python test-node test-install bench lint generate install clean tools setup lib
+.PHONY: help demo test test-go test-c test-python test-node test-install laws soak sanitize bench lint generate install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -23,7 +23,7 @@ help: ## List the targets
 demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
 
-test: tools test-go test-c test-install test-python test-node ## Do all set-up and run every suite
+test: tools test-go test-c test-install test-python test-node laws ## Do all set-up and run every suite
 
 setup: tools $(LIB) $(VENV)/installed ## Build the library and a virtual environment with the package
 
@@ -111,6 +111,15 @@ test-python: setup ## The Python package's suite, with the reference cases
 test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
 	$(PYTHON) capi/test/operators.py build/operators
 	cd bindings/node && npm test --silent
+
+laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md); LAWS="--budget 300 --seed 2" gives other arguments
+	$(PYTHON) capi/test/laws $(or $(LAWS),--budget 80)
+
+soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
+	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 100)
+
+sanitize: setup ## Laws, hostile calls and threads over C and C++ code built with ASan and UBSan, in build/sanitized
+	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),--only views --only outputs --only refusals --only pieces --only hostile --only threads --rounds 20)
 
 bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
 	$(PYTHON) examples/bench/run.py

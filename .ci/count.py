@@ -15,6 +15,8 @@ passed += len(re.findall(r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))", text, re.M))  # 
 failed += len(re.findall(r"^FAIL\s+\S+\s+[\d.]+s", text, re.M))
 passed += total(r"^C programs: (\d+) passed")
 failed += total(r"^C programs: \d+ passed, (\d+) failed")
+passed += total(r"^laws: (\d+) passed")
+failed += total(r"^laws: \d+ passed, (\d+) failed")
 passed += total(r"^(?:=+ )?.*?\b(\d+) passed.* in [\d.]+s")  # pytest
 failed += total(r"^(?:=+ )?.*?\b(\d+) failed.* in [\d.]+s")
 skipped += total(r"^(?:=+ )?.*?\b(\d+) skipped.* in [\d.]+s")

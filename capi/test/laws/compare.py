@@ -11,7 +11,16 @@ SUMMING_NAMES = {
     *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
     *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
 }
-STEP = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-10, "complex64": 1e-4, "complex128": 1e-10, "complex32": 5e-2, "bcomplex32": 2e-1}
+STEP = {
+    "float16": 2e-2,
+    "bfloat16": 1e-1,
+    "float32": 1e-4,
+    "float64": 1e-10,
+    "complex64": 1e-4,
+    "complex128": 1e-10,
+    "complex32": 5e-2,
+    "bcomplex32": 2e-1,
+}
 
 
 def sums(call):
@@ -51,7 +60,9 @@ def elements_differ(a, b, dtype, tolerance=0.0):
     if not wrong.any():
         return ""
     i = int(np.argmax(wrong))
-    return f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and {y[i].tobytes().hex()})"
+    return (
+        f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and {y[i].tobytes().hex()})"
+    )
 
 
 def values_differ(a, b, tolerance=0.0, strides=False, path="result"):
@@ -81,15 +92,27 @@ def written(t):
     mask = np.zeros(len(t.store.data), bool)
     if t.numel and SIZES[t.dtype] * t.numel:
         item = SIZES[t.dtype]
-        bytes_of = np.lib.stride_tricks.as_strided(
-            mask[t.offset * item :], (*t.size, item), (*(s * item for s in t.stride), 1), writeable=True
-        )
+        bytes_of = np.lib.stride_tricks.as_strided(mask[t.offset * item :], (*t.size, item), (*(s * item for s in t.stride), 1), writeable=True)
         bytes_of[...] = True
     return mask
 
 
 # What may change a storage's bytes or size beside the elements of the tensors that it writes.
-FREE = ("resize_", "resize_as_", "set_", "share_memory_", "storage_resize_", "storage_fill_", "storage_copy_", "storage_byteswap_", "storage_share_memory_")
+FREE = (
+    "resize_",
+    "resize_as_",
+    "set_",
+    "share_memory_",
+    "storage_resize_",
+    "storage_fill_",
+    "storage_copy_",
+    "storage_byteswap_",
+    "storage_share_memory_",
+)
+
+
+# They move bytes out of the count, or into it.
+SHARED = ("share_memory_", "storage_share_memory_")
 
 
 def unsound(call, outcome):
@@ -98,7 +121,9 @@ def unsound(call, outcome):
         return f"an internal error: {outcome.message}"
     if outcome.live:
         return f"{outcome.live} handles more after the call"
-    places = dict((at, t) for t, at in call.tensors())
+    if outcome.leaked and call.operator["name"] not in SHARED:
+        return f"{outcome.leaked} bytes stay in use when everything is freed"
+    places = {at: t for t, at in call.tensors()}
     if outcome.status != OK:
         if not outcome.message:
             return f"status {outcome.status} without a message"
@@ -107,7 +132,8 @@ def unsound(call, outcome):
         for at, t in places.items():
             seen = outcome.tensors.get(at)
             if seen and (seen.dtype, seen.size, seen.stride, seen.offset) != (t.dtype, t.size, t.stride, t.offset):
-                return f"a refused call changed argument {at} from {t.size} {t.stride} {t.offset} to {seen.size} {seen.stride} {seen.offset} ({outcome.message})"
+                was, became = (t.size, t.stride, t.offset), (seen.size, seen.stride, seen.offset)
+                return f"a refused call changed argument {at} from {was} to {became} ({outcome.message})"
         for store, data in outcome.stores.items():
             if data != store.data:
                 return f"a refused call changed the bytes of a storage ({outcome.message})"

@@ -1,6 +1,6 @@
-// Hostile calls: what build/laws/hostile.c, which hostile.py writes from the operator entries, and the
-// programs that it prints are written with. Every call draws its arguments from numbers of its own, so
-// that a call stays the same when others are left out.
+// Hostile calls: what build/laws/hostile.c, which hostile.py writes from the operator entries, and
+// the programs that it prints are written with. Every call draws its arguments from numbers of its
+// own, so that a call stays the same when others are left out.
 #ifndef LIBTENSOR_TEST_HOSTILE_H
 #define LIBTENSOR_TEST_HOSTILE_H
 
@@ -57,7 +57,8 @@ __attribute__((format(printf, 1, 2))) static void fault(const char *format, ...)
   faults++;
 }
 
-// ----------------------------------------------------------------------------------------------------- arguments
+// -----------------------------------------------------------------------------------------------------
+// arguments
 
 static const void *handle(_Atomic(void *) *live, int n, const char *name) {
   int turn = below(64);
@@ -79,7 +80,8 @@ static const void *handle(_Atomic(void *) *live, int n, const char *name) {
     return (char *)t[0] + far;
   }
   if (turn == 4) {
-    static const uintptr_t foreign[] = {1, 8, 4096, 0x7fffffffffff, UINTPTR_MAX, (uintptr_t)1 << 47};
+    static const uintptr_t foreign[] = {
+        1, 8, 4096, 0x7fffffffffff, UINTPTR_MAX, (uintptr_t)1 << 47};
     uintptr_t at = foreign[below(6)];
     say("(void *)0x%" PRIxPTR, at);
     return (void *)at;
@@ -99,7 +101,18 @@ static tensor_generator_t *G(void) {
   return (void *)handle((void *)g, GENERATORS, "g");
 }
 static int64_t whole(void) {
-  static const int64_t extreme[] = {INT64_MIN, INT64_MAX, INT64_MIN + 1, 1 << 30, (int64_t)1 << 31, (int64_t)1 << 32, (int64_t)1 << 62, -100, 63, 64, 65, 1000000};
+  static const int64_t extreme[] = {INT64_MIN,
+                                    INT64_MAX,
+                                    INT64_MIN + 1,
+                                    1 << 30,
+                                    (int64_t)1 << 31,
+                                    (int64_t)1 << 32,
+                                    (int64_t)1 << 62,
+                                    -100,
+                                    63,
+                                    64,
+                                    65,
+                                    1000000};
   return below(4) ? below(7) - 2 : extreme[below(12)];
 }
 static int64_t I(void) {
@@ -183,14 +196,19 @@ static int32_t number_of(int last, int frequent) {
   return v;
 }
 static tensor_device D(void) {
-  static const tensor_device devices[] = {{-1, -1}, {-1, -1}, {-1, -1}, {0, -1}, {0, 0}, {2, -1}, {1, 0}, {77, 3}, {0, 99}};
+  static const tensor_device devices[] = {{-1, -1}, {-1, -1}, {-1, -1}, {0, -1}, {0, 0},
+                                          {2, -1},  {1, 0},   {77, 3},  {0, 99}};
   tensor_device d = devices[below(9)];
   say("(tensor_device){%d, %d}", d.type, d.index);
   return d;
 }
 static const char *text(void) {
-  static const char *const words[] = {"", "sum", "mean", "prod", "amax", "amin", "floor", "trunc", "linear", "nearest", "left", "right", "ij", "xy", "fro", "nuc",
-                                      "ij,jk->ik", "...i,...i->...", "ii->i", "a->", "[0]", "cpu", "meta", "cuda:1", "cpu:", "%s%n", "\xff\xfe", "add", "multiply"};
+  static const char *const words[] = {
+      "",      "sum",   "mean",     "prod",    "amax",      "amin",
+      "floor", "trunc", "linear",   "nearest", "left",      "right",
+      "ij",    "xy",    "fro",      "nuc",     "ij,jk->ik", "...i,...i->...",
+      "ii->i", "a->",   "[0]",      "cpu",     "meta",      "cuda:1",
+      "cpu:",  "%s%n",  "\xff\xfe", "add",     "multiply"};
   const char *v = words[below(29)];
   say("\"%s\"", v[0] == '\xff' ? "\\xff\\xfe" : v);
   return v;
@@ -218,16 +236,19 @@ static int64_t length(int n, const void **data) {
 }
 static void say_length(int64_t n) { n == INT64_MIN ? say("INT64_MIN") : say("%" PRId64, n); }
 
-#define LISTED(type, name, element)                                    \
-  static const type *name(type *items, int64_t *n) {                   \
-    const void *data = items;                                          \
-    int count = below(below(8) ? 4 : LIST + 1);                        \
-    *n = length(count, &data);                                         \
-    say("(const " #type "[" "8" "]){");                                \
+#define LISTED(type, name, element)                                                  \
+  static const type *name(type *items, int64_t *n) {                                 \
+    const void *data = items;                                                        \
+    int count = below(below(8) ? 4 : LIST + 1);                                      \
+    *n = length(count, &data);                                                       \
+    say("(const " #type                                                              \
+        "["                                                                          \
+        "8"                                                                          \
+        "]){");                                                                      \
     for (int i = 0; i < count; i++) items[i] = (i ? say(", ") : (void)0, element()); \
-    say("}%s, ", data ? "" : " + 0 /* given as NULL */");              \
-    say_length(*n);                                                    \
-    return data;                                                       \
+    say("}%s, ", data ? "" : " + 0 /* given as NULL */");                            \
+    say_length(*n);                                                                  \
+    return data;                                                                     \
   }
 LISTED(int64_t, ints, I)
 LISTED(double, floats, F)
@@ -246,13 +267,15 @@ static tensor_index item(void) {
   else
     say("NULL");
   say(", ");
-  i.start = below(2) ? whole() : INT64_MIN, i.stop = below(2) ? whole() : INT64_MIN, i.step = below(2) ? 1 + below(3) : whole();
+  i.start = below(2) ? whole() : INT64_MIN, i.stop = below(2) ? whole() : INT64_MIN,
+  i.step = below(2) ? 1 + below(3) : whole();
   say("%" PRId64 " + 0, %" PRId64 " + 0, %" PRId64 " + 0}", i.start, i.stop, i.step);
   return i;
 }
 LISTED(tensor_index, items, item)
 
-// ------------------------------------------------------------------------------------------------------- results
+// -------------------------------------------------------------------------------------------------------
+// results
 
 static void put_tensor(int i, tensor_t *made) {
   int64_t n = tensor_numel(made);
@@ -274,7 +297,8 @@ static tensor_status judged(const char *name, tensor_status status, double start
   if (status == TENSOR_OK) return status;
   const char *message = tensor_last_error();
   if (status < TENSOR_OK || status > TENSOR_ERROR_IO) fault("%s: status %d", name, status);
-  if (status == TENSOR_ERROR_INTERNAL || strstr(message, "internal error")) fault("%s: %s", name, message);
+  if (status == TENSOR_ERROR_INTERNAL || strstr(message, "internal error"))
+    fault("%s: %s", name, message);
   if (!*message) fault("%s: status %d without a message", name, status);
   (void)start;
   return status;
@@ -284,24 +308,34 @@ static void timed(const char *name, double start) {
   if (took > patience) fault("%s: took %.1f s", name, took);
 }
 
-// --------------------------------------------------------------------------------------------------------- pools
+// ---------------------------------------------------------------------------------------------------------
+// pools
 
 static void make(int i) {
-  static const int64_t sizes[][4] = {{0, 0, 0, 0}, {4, 0, 0, 0}, {2, 3, 0, 0}, {3, 2, 0, 0}, {2, 3, 4, 0}, {3, 3, 0, 0}, {1, 3, 2, 2}, {0, 3, 0, 0}, {1, 0, 0, 0}};
+  static const int64_t sizes[][4] = {{0, 0, 0, 0}, {4, 0, 0, 0}, {2, 3, 0, 0},
+                                     {3, 2, 0, 0}, {2, 3, 4, 0}, {3, 3, 0, 0},
+                                     {1, 3, 2, 2}, {0, 3, 0, 0}, {1, 0, 0, 0}};
   static const int dims[] = {0, 1, 2, 2, 3, 2, 4, 2, 1};
   int shape = below(9);
-  tensor_dtype d = (tensor_dtype)(below(3) ? below(12) : below(2) ? TENSOR_COMPLEX32 : TENSOR_FLOAT32);
+  tensor_dtype d = (tensor_dtype)(below(3)   ? below(12)
+                                  : below(2) ? TENSOR_COMPLEX32
+                                             : TENSOR_FLOAT32);
   tensor_t *made = NULL, *view = NULL;
   if (i == 0) {  // enough for several threads
-    tensor_full((const int64_t[]){70000}, 1, tensor_int(2), TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+    tensor_full((const int64_t[]){70000}, 1, tensor_int(2), TENSOR_FLOAT32, TENSOR_LAYOUT_NONE,
+                tensor_device_default(), &made);
   } else if (i == 1) {
-    tensor_empty(sizes[shape], dims[shape], d, TENSOR_LAYOUT_NONE, (tensor_device){TENSOR_META, -1}, TENSOR_FORMAT_NONE, &made);
+    tensor_empty(sizes[shape], dims[shape], d, TENSOR_LAYOUT_NONE, (tensor_device){TENSOR_META, -1},
+                 TENSOR_FORMAT_NONE, &made);
   } else if (i == 2) {
-    tensor_from_blob(memory, 64, TENSOR_FLOAT32, (const int64_t[]){4}, 1, NULL, 0, NULL, NULL, true, &made);
+    tensor_from_blob(memory, 64, TENSOR_FLOAT32, (const int64_t[]){4}, 1, NULL, 0, NULL, NULL, true,
+                     &made);
   } else {
-    for (size_t k = 0; k < 512; k++) memory[k] = below(16) ? (unsigned char)below(3) : (unsigned char)draw();
+    for (size_t k = 0; k < 512; k++)
+      memory[k] = below(16) ? (unsigned char)below(3) : (unsigned char)draw();
     if (below(2)) {  // numbers, not bytes
-      tensor_full(sizes[shape], dims[shape], tensor_int(below(7) - 1), d, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+      tensor_full(sizes[shape], dims[shape], tensor_int(below(7) - 1), d, TENSOR_LAYOUT_NONE,
+                  tensor_device_default(), &made);
     } else {
       if (d == TENSOR_BOOL)
         for (size_t k = 0; k < 512; k++) memory[k] &= 1;
@@ -310,13 +344,15 @@ static void make(int i) {
     int turn = below(4);
     if (made && turn == 0 && dims[shape] >= 2) tensor_transpose(made, 0, 1, &view);
     if (made && turn == 1 && dims[shape] >= 1) tensor_slice(made, 0, 1, INT64_MAX, 2, &view);
-    if (made && turn == 2) tensor_expand(made, (const int64_t[]){2, -1, -1, -1, -1}, dims[shape] + 1, 0, &view);
+    if (made && turn == 2)
+      tensor_expand(made, (const int64_t[]){2, -1, -1, -1, -1}, dims[shape] + 1, 0, &view);
   }
   if (view) tensor_free(made), made = view;
   if (made) put_tensor(i, made);
 }
 
 static void settings(void) {
+  tensor_fail_allocation(0);
   tensor_set_memory_limit(LIMIT);
   tensor_set_default_dtype(TENSOR_FLOAT32);
   tensor_set_default_device((tensor_device){TENSOR_CPU, -1});
@@ -337,7 +373,8 @@ static void begin(uint64_t seed, uint64_t block) {
   for (int i = 0; i < TENSORS; i++) make(i);
   for (int i = 0; i < STORAGES; i++) {
     tensor_storage_t *made = NULL;
-    tensor_storage_new(i * 16, i == 5 ? (tensor_device){TENSOR_META, -1} : tensor_device_default(), &made);
+    tensor_storage_new(i * 16, i == 5 ? (tensor_device){TENSOR_META, -1} : tensor_device_default(),
+                       &made);
     s[i] = made;
   }
   for (int i = 0; i < GENERATORS; i++) {

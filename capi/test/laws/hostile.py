@@ -31,17 +31,37 @@ ARGUMENTS = {
     "layout": "number_of(1, -1)",
     "memory_format": "number_of(3, -1)",
 }
-LISTS = {"int": ("int64_t", "ints"), "float": ("double", "floats"), "Scalar": ("tensor_scalar", "scalars"), "bool": ("bool", "bools"),
-         "str": ("string", "texts"), "Tensor": ("tensor_handle", "tensors"), "Index": ("tensor_index", "items")}
-C_TYPES = {"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Scalar": "tensor_scalar ", "int": "int64_t ",
-           "bool": "bool ", "bool?": "int32_t ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
-           "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}
+LISTS = {
+    "int": ("int64_t", "ints"),
+    "float": ("double", "floats"),
+    "Scalar": ("tensor_scalar", "scalars"),
+    "bool": ("bool", "bools"),
+    "str": ("string", "texts"),
+    "Tensor": ("tensor_handle", "tensors"),
+    "Index": ("tensor_index", "items"),
+}
+C_TYPES = {
+    "Tensor": "tensor_t *",
+    "Storage": "tensor_storage_t *",
+    "Generator": "tensor_generator_t *",
+    "Scalar": "tensor_scalar ",
+    "int": "int64_t ",
+    "bool": "bool ",
+    "bool?": "int32_t ",
+    "float": "double ",
+    "str": "char *",
+    "dtype": "tensor_dtype ",
+    "device": "tensor_device ",
+    "pointer": "void *",
+    "layout": "tensor_layout ",
+    "memory_format": "tensor_memory_format ",
+}
 MAIN = r"""
 static void (*const calls[])(void) = {
 %s};
 static const char *const names[] = {
 %s};
-enum { CALLS = sizeof calls / sizeof *calls, BLOCK = 2000 };
+enum { CALLS = sizeof calls / sizeof *calls, BLOCK = 2000, GROWTH = 256 << 10 };
 
 static uint64_t seed = 1, block;
 static bool *left_out;
@@ -71,6 +91,15 @@ static void *thread(void *from) {
   return NULL;
 }
 
+static int64_t resident(void) {  // KiB
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f) return 0;
+  if (fscanf(f, "%%*d %%ld", &pages) != 1) pages = 0;
+  fclose(f);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 // hostile SEED FIRST COUNT [threads|trace] [left-out calls...]: COUNT blocks of BLOCK calls
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
@@ -85,7 +114,9 @@ int main(int argc, char **argv) {
     if (sscanf(argv[i], "%%d-%%d", &low, &high) == 2)
       for (int k = low; k <= high && k < BLOCK; k++) left_out[k] = true;
   }
+  int64_t settled = 0;
   for (block = first; block < first + count && !faults; block++) {
+    if (block == first + count / 2) settled = resident();
     printf("BLOCK %%" PRIu64 "\n", block), fflush(stdout);
     alarm(300);
     begin(seed, block);
@@ -103,10 +134,9 @@ int main(int argc, char **argv) {
     }
     end();
   }
-  long pages = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (f && fscanf(f, "%%*d %%ld", &pages) == 1) fclose(f);
-  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%ld KiB resident\n", (int64_t)answered, (int64_t)refusals, pages * (sysconf(_SC_PAGESIZE) / 1024));
+  int64_t grown = resident() - settled;
+  if (count >= 20 && grown > GROWTH) fault("resident memory grew by: %%" PRId64 " KiB", grown);
+  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%" PRId64 " KiB resident\n", (int64_t)answered, (int64_t)refusals, resident());
   return faults ? 3 : 0;
 }
 """
@@ -122,7 +152,10 @@ def argument(i, form, operator):
         if form["types"][i] in ("Tensor?[]", "Tensor[]?") or base == "Tensor[]" and optional:
             listed = "tensors_optional"
         if form["c"] == "tensor_from_data":  # what lies behind the pointer must be long enough
-            return [f"int64_t v{i}[] = {{below(4) - 1, below(4)}}, n{i} = below(3);", 'say("(const int64_t[]){%d, %d}, %d", (int)v1[0], (int)v1[1], (int)n1);'], [f"v{i}", f"n{i}"]
+            return [
+                f"int64_t v{i}[] = {{below(4) - 1, below(4)}}, n{i} = below(3);",
+                'say("(const int64_t[]){%d, %d}, %d", (int)v1[0], (int)v1[1], (int)n1);',
+            ], [f"v{i}", f"n{i}"]
         return [f"{c} v{i}[LIST]; int64_t n{i}; const {c} *p{i} = {listed}(v{i}, &n{i});"], [f"p{i}", f"n{i}"]
     if base == "pointer":
         return [f'void *p{i} = memory; say("memory");'], [f"p{i}"]
@@ -213,7 +246,18 @@ def build(library=None, flags=()):
     fresh = max(p.stat().st_mtime for p in (HERE / "hostile.h", HERE / "hostile.py", HERE.parent / "gen_operators.json"))
     if not program.exists() or program.stat().st_mtime < max(fresh, library.stat().st_mtime if not program.exists() else 0):
         write(source)
-        command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-g", "-Wall", "-Wno-unused-function", *flags, f"-I{HERE}", f"-I{ROOT / 'include'}", str(source)]
+        command = [
+            os.environ.get("CC", "cc"),
+            "-std=gnu11",
+            "-O1",
+            "-g",
+            "-Wall",
+            "-Wno-unused-function",
+            *flags,
+            f"-I{HERE}",
+            f"-I{ROOT / 'include'}",
+            str(source),
+        ]
         command += ["-o", str(program), f"-L{library.parent}", "-ltensor", "-lm", "-pthread", f"-Wl,-rpath,{library.parent}"]
         subprocess.run(command, check=True)
     return program

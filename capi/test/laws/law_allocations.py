@@ -12,7 +12,16 @@ LONGEST = 40  # allocations of a call that are made to fail, one in each of as m
 
 
 def check(library, call, rng):
-    if call.operator["name"] in ("fail_allocation", "memory_stats", "memory_summary", "generator_seed", "data_ptr", "storage_data_ptr", "lend"):
+    if call.operator["name"] in (
+        "fail_allocation",
+        "memory_stats",
+        "memory_summary",
+        "generator_seed",
+        "data_ptr",
+        "storage_data_ptr",
+        "storage_id",
+        "lend",
+    ):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     if made.form["mode"] == "out":

@@ -13,7 +13,23 @@ from library import FORMS, HERE, OK, ROOT, Library, Seen, Tensor
 NAME = "languages"
 ADDON = ROOT / "bindings/node/build/libtensor.node"
 # Their results are addresses, garbage or objects of the language.
-OTHER = ("empty", "new_empty", "resize_", "data_ptr", "lend", "storage", "generator", "memory", "set_", "share_memory", "unique", "histogramdd", "from_", "set_num", "scalar_operand")
+OTHER = (
+    "empty",
+    "new_empty",
+    "resize_",
+    "data_ptr",
+    "lend",
+    "storage",
+    "generator",
+    "memory",
+    "set_",
+    "share_memory",
+    "unique",
+    "histogramdd",
+    "from_",
+    "set_num",
+    "scalar_operand",
+)
 KINDS = ("Tensor", "Tensor[]", "bool", "int", "float")
 
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from compare import STEP, elements_differ, sums, unsound, values_differ
+from compare import STEP, elements_differ, sums, unsound
 from inputs import COMPLEX, FLOATS, INTEGERS, apart, clones, decode, dense, encode, is_position, junk
-from library import DTYPES, FORMS, OK, SIZES, Call, Seen, Store, Tensor, row_major
+from library import DTYPES, OK, SIZES, Seen, Store, Tensor, row_major
 
 NAME = "outputs"
 # What they write is whatever the memory held.
@@ -86,7 +86,9 @@ def inplace(library, call, want, rng):
     for made in turns:
         wanted = want
         if "overlapping" in made.note or "itself" in made.note:
-            wanted = library.run(replace(clones(made), c=[f["c"] for f in call.operator["forms"] if f["mode"] == "function" and f["types"] == call.form["types"]][0]))
+            wanted = library.run(
+                replace(clones(made), c=[f["c"] for f in call.operator["forms"] if f["mode"] == "function" and f["types"] == call.form["types"]][0])
+            )
         if problem := judged(library, made, wanted, fits and "overlapping" not in made.note, step):
             return problem
     frozen = call.mapped(lambda t, at: replace(t, read_only=True) if at == (0,) else t)
@@ -129,10 +131,12 @@ def out(library, call, want, rng):
         return judged(library, replace(call, outs=outs, note="out="), want, False)
     step = STEP.get(results[0].dtype, 0) if sums(call) else 0
     shaped = [filled(r.dtype, r.size, rng) for r in results]
+    # Random numbers are drawn in the order of memory.
+    kind = "step" if call.operator["category"] == "random" else None
     turns = [
         ([filled(r.dtype, (0,), rng) for r in results], "out= is empty", True),
         (shaped, "out= fits", True),
-        ([apart(t, rng)[0] for t in shaped], "out= is a view", True),
+        ([apart(t, rng, kind)[0] for t in shaped], "out= is a view", True),
         ([filled(r.dtype, (2, *r.size), rng) for r in results], "out= has another shape", False),
     ]
     if not makes_by_dtype(call):
@@ -173,12 +177,16 @@ def aliased(library, call, want, results, rng, step):
                 store = Store(raw.tobytes())
                 operand = replace(t, store=store, stride=row_major(t.size), offset=rng.choice((0, shift)))
                 outs[i] = Tensor(store, r.dtype, r.size, row_major(r.size), shift - operand.offset)
-                made = replace(call.mapped(lambda x, place: operand if place == at else x), outs=outs, note=f"out= overlapping argument {at}")
+                made = replace(at_place(call, at, operand), outs=outs, note=f"out= overlapping argument {at}")
                 wanted = library.run(replace(clones(made), c=function, outs=[]))
-                if wanted.status == OK and [x.size for x in wanted.results] == [x.size for x in results]:
-                    if problem := judged(library, made, wanted, False, step):
-                        return problem
+                alike = wanted.status == OK and [x.size for x in wanted.results] == [x.size for x in results]
+                if alike and (problem := judged(library, made, wanted, False, step)):
+                    return problem
     return ""
+
+
+def at_place(call, at, tensor):
+    return call.mapped(lambda t, place: tensor if place == at else t)
 
 
 def lost(library, call, results, rng):

@@ -40,7 +40,17 @@ def check(library, call, rng):
 
 
 def makes_garbage(call):
-    return "empty" in call.operator["name"] or call.operator["name"] in ("resize_", "resize_as_", "data_ptr", "storage_data_ptr", "lend", "memory_stats", "memory_summary", "generator_seed")
+    return "empty" in call.operator["name"] or call.operator["name"] in (
+        "resize_",
+        "resize_as_",
+        "data_ptr",
+        "storage_data_ptr",
+        "storage_id",
+        "lend",
+        "memory_stats",
+        "memory_summary",
+        "generator_seed",
+    )
 
 
 def inferred(library, call, real):
@@ -61,7 +71,9 @@ def inferred(library, call, real):
 
 def from_geometry(message):
     """Whether a refusal follows from dtypes and sizes, which meta tensors have too."""
-    return any(word in message for word in ("not implemented", "must match", "not supported", "expected all", "can't be cast", "dimension out of range"))
+    return any(
+        word in message for word in ("not implemented", "must match", "not supported", "expected all", "can't be cast", "dimension out of range")
+    )
 
 
 def flat(call, outcome):

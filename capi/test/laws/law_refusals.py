@@ -14,7 +14,15 @@ ALLOCATE = 1 << 28  # bytes that a call may be asked for here
 
 
 def check(library, call, rng):
-    if call.operator["name"] in ("set_num_threads", "set_memory_limit", "set_default_dtype", "set_default_device", "manual_seed"):
+    if call.operator["name"] in (
+        "from_data",
+        "fail_allocation",
+        "set_num_threads",
+        "set_memory_limit",
+        "set_default_dtype",
+        "set_default_device",
+        "manual_seed",
+    ):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     if made.form["mode"] == "out":

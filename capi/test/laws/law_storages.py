@@ -15,7 +15,14 @@ NAME = "storages"
 STEPS = 40  # of a program
 PER_ROUND = 60  # programs for each of --rounds
 KINDS = ("uint8", "int8", "int16", "int32", "int64", "float32", "complex64")
-WIDER = {"uint8": ("int16", "int32"), "int8": ("int16",), "int16": ("int32",), "int32": ("int64", "int16"), "int64": ("int32",), "float32": ("int32", "int16")}
+WIDER = {
+    "uint8": ("int16", "int32"),
+    "int8": ("int16",),
+    "int16": ("int32",),
+    "int32": ("int64", "int16"),
+    "int64": ("int32",),
+    "float32": ("int32", "int16"),
+}
 
 
 class Variable:
@@ -103,7 +110,9 @@ class Machine:
         """(C function, arguments after the tensor, the model's positions, dtype)."""
         rng, p = self.rng, v.positions
         dim = rng.randrange(p.ndim) if p.ndim else None
-        turn = rng.choice(("transpose", "select", "narrow", "slice", "unsqueeze", "squeeze", "expand", "diagonal", "unfold", "view", "permute", "dtype", "split"))
+        turn = rng.choice(
+            ("transpose", "select", "narrow", "slice", "unsqueeze", "squeeze", "expand", "diagonal", "unfold", "view", "permute", "dtype", "split")
+        )
         if p.ndim == 0 and turn not in ("unsqueeze", "squeeze", "view", "expand"):
             turn = "unsqueeze"
         n = p.shape[dim] if dim is not None else 0

@@ -11,8 +11,10 @@ SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("is_contiguous", "stride", "data_ptr", "lend", "is_set_to", "untyped_storage", "storage_offset"), "tells the layout"),
     **dict.fromkeys(("view", "view_as", "view_as_complex"), "refuses layouts"),
     **dict.fromkeys(("as_strided", "as_strided_scatter", "set_", "resize_", "resize_as_"), "works on the storage, not on the elements"),
-    **dict.fromkeys(("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"), "leaves elements as they lie in memory"),
-    **dict.fromkeys(("load_bytes", "npy_load_bytes", "npz_load_bytes", "safetensors_load"), "takes contiguous bytes"),
+    **dict.fromkeys(
+        ("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"), "leaves elements as they lie in memory"
+    ),
+    **dict.fromkeys(("load_bytes", "npy_length", "npy_load_bytes", "npz_load_bytes", "safetensors_load"), "takes contiguous bytes"),
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }

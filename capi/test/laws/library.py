@@ -28,6 +28,7 @@ LAYOUTS = ("strided",)
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 OK, RUNTIME, VALUE, TYPE, INDEX, NOT_IMPLEMENTED, MEMORY, HANDLE, FORKED, INTERNAL, IO = range(11)
 ABSENT = -(2**63)
+LARGEST = 1 << 27  # elements of a result that are looked at; expanded views have more than memory holds
 
 
 class Parts(Structure):
@@ -204,6 +205,7 @@ class Outcome:
     stores: dict  # by store: its bytes after the call
     live: int  # handles that the call left beside its results
     used: int = 0  # bytes that a refused call left in use
+    leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
 
 
 class Library:
@@ -275,7 +277,7 @@ class Library:
         self.do("tensor_storage_data_ptr", storage, byref(address))
         return ctypes.string_at(address, n.value) if n.value and address.value else b""
 
-    def seen(self, handle, made, values=True):
+    def seen(self, handle, made):
         dims = self.c.tensor_dim(handle)
         size = tuple(self.c.tensor_sizes(handle)[:dims])
         stride = tuple(self.c.tensor_strides(handle)[:dims])
@@ -290,7 +292,7 @@ class Library:
                 self.do("tensor_storage_data_ptr", other, byref(theirs))
                 if theirs.value and theirs.value == address.value:
                     shares = store
-            if values:
+            if int(np.prod(size, dtype=object)) <= LARGEST:
                 elements = gather(self.bytes_of(storage), SIZES[dtype], size, stride, offset).copy()
             self.c.tensor_storage_free(storage)
         return Seen(dtype, size, stride, offset, elements, shares)
@@ -303,7 +305,7 @@ class Library:
             self.before(call)
         operator, form = FORMS[call.c]
         made, kept, handles, frees = {}, [], {}, []
-        before = self.c.tensor_live_handles()
+        before, empty = self.c.tensor_live_handles(), self.stats()["in_use"]
 
         def handle(t, at):
             if t is None:
@@ -348,7 +350,7 @@ class Library:
         for h in made.values():
             self.c.tensor_storage_free(h)
         extra += self.c.tensor_live_handles() - before if not extra else 0
-        return Outcome(status, message, found, tensors, stores, extra, used)
+        return Outcome(status, message, found, tensors, stores, extra, used, self.stats()["in_use"] - empty)
 
     def words(self, kind, value, at, handle, kept, frees):
         optional, base = kind.endswith("?"), kind.replace("?", "")

@@ -2,7 +2,7 @@
 
 import math
 
-from library import ABSENT, DTYPES, FORMATS, FORMS, Store, Tensor
+from library import ABSENT, DTYPES, FORMATS, FORMS, Store
 
 HEAD = r"""#include <math.h>
 #include <stdio.h>
@@ -95,8 +95,10 @@ class Program:
             dtype = f"TENSOR_{t.dtype.upper()}"
             name = f"t{len(self.tensors)}"
             if t.device == "meta":
-                self.lines.append(f"tensor_t *{name} = NULL; tensor_empty_strided({integers(t.size)}, {len(t.size)}, {integers(t.stride)}, {len(t.size)}, "
-                                  f"{dtype}, TENSOR_LAYOUT_NONE, (tensor_device){{TENSOR_META, -1}}, &{name});")
+                self.lines.append(
+                    f"tensor_t *{name} = NULL; tensor_empty_strided({integers(t.size)}, {len(t.size)}, {integers(t.stride)}, {len(t.size)}, "
+                    f"{dtype}, TENSOR_LAYOUT_NONE, (tensor_device){{TENSOR_META, -1}}, &{name});"
+                )
             else:
                 s = self.store(t.store)
                 note = "  // read-only: tensor_from_blob" if t.read_only else ""

@@ -44,6 +44,7 @@ def calls():
     yield "tensor_safetensors_load", [raw]
     yield "tensor_npy_save_bytes", [floats]
     yield "tensor_npy_load_bytes", [raw]
+    yield "tensor_npy_length", [of("uint8", (12,), *b"\x93NUMPY\x01\x00v\x00{'")]
     yield "tensor_npz_save_bytes", [["a"], [floats]]
     yield "tensor_npz_load_bytes", [raw]
     yield "tensor_nonzero_numpy", [mask]
@@ -71,7 +72,20 @@ def calls():
     yield "tensor_pin_memory", [floats]
     yield "tensor_slice", [floats, 1, 0, 3, 2]
     yield "tensor_storage_new", [16, None]
-    for c in ("filename", "nbytes", "data_ptr", "clone", "resizable", "is_shared", "pin_memory", "is_pinned", "get_device", "use_count", "share_memory_"):
+    for c in (
+        "filename",
+        "nbytes",
+        "data_ptr",
+        "clone",
+        "resizable",
+        "is_shared",
+        "pin_memory",
+        "is_pinned",
+        "get_device",
+        "use_count",
+        "id",
+        "share_memory_",
+    ):
         yield f"tensor_storage_{c}", [store]
     yield "tensor_storage_view", [store, "float32"]
     yield "tensor_storage_slice", [store, 2, 5]

@@ -11,7 +11,20 @@ REASONS = {
     "tensor_storage_from_descriptor": "maps a file descriptor; bindings/python/tests/test_sharing.py",
     "tensor_storage_descriptor": "gives a file descriptor; bindings/python/tests/test_sharing.py and law hostile",
 }
-FILES = ("save", "save_dict", "load", "load_dict", "safetensors_save_file", "safetensors_load_file", "safetensors_open", "npy_save", "npy_load", "npz_save", "npz_load")
+FILES = (
+    "save",
+    "save_dict",
+    "load",
+    "load_dict",
+    "safetensors_save_file",
+    "safetensors_load_file",
+    "safetensors_open",
+    "npy_save",
+    "file_write",
+    "npy_load",
+    "npz_save",
+    "npz_load",
+)
 REASONS |= {f"tensor_{name}": "writes or reads a file; engine/serial and law hostile" for name in FILES}
 
 
