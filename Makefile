@@ -12,7 +12,8 @@ OPENBLAS := build/openblas/libscipy_openblas64_.so
 ADDON := bindings/node/build/libtensor.node
 
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
-# Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled.
+# Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
+# first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
 .PHONY: help demo test test-go test-c test-python test-node test-install laws soak sanitize bench lint generate install clean tools setup lib
@@ -91,7 +92,7 @@ install: $(LIB) ## Install header, library, CMake package and pkg-config file be
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
-test-go: tools $(OPENBLAS) ## Go's suites, in every CPU tier that the machine has
+test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has
 	go vet ./...
 	go test ./...
 	LIBTENSOR_CPU=baseline go test -count=1 ./engine/ops/... ./engine/kernel/...
@@ -126,7 +127,7 @@ bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never p
 	$(PYTHON) examples/bench/files.py
 	$(PYTHON) examples/bench/small.py
 
-lint: tools $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
+lint: tools $(LIB) $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint
 
 clean: ## Remove everything that was built
