@@ -5373,6 +5373,11 @@ def npy_load_bytes(data):
 def npy_length(head):
     """How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
     Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+
+    >>> import libtensor as torch
+    >>> first = [147, 78, 85, 77, 80, 89, 1, 0, 118, 0, 123, 39]
+    >>> torch.npy_length(torch.tensor(first, dtype=torch.uint8))
+    128
     """
     if head.__class__ is not _Tensor:
         head = _tensor(head, "npy_length", "head")
@@ -5459,6 +5464,13 @@ def npz_load_bytes(data):
 def file_write(path, data):
     """Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
     older file at once, a link is followed, and pipes and devices are written to.
+
+    >>> import libtensor as torch
+    >>> import tempfile
+    >>> file = tempfile.NamedTemporaryFile()
+    >>> torch.file_write(file.name, torch.tensor([104, 105], dtype=torch.uint8))
+    >>> open(file.name).read()
+    'hi'
     """
     path = _text(path, "file_write", "path")
     if data.__class__ is not _Tensor:

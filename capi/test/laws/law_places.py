@@ -8,11 +8,12 @@ from library import OK, Seen, Store
 
 NAME = "places"
 THREADS = (2, 3, 8)
+SETTINGS = ("set_num_threads", "get_num_threads", "default_generator", "generator_seed", "fail_allocation", "set_memory_limit")
 MOST = 1 << 19  # elements of a call's tensors
 
 
 def check(library, call, rng):
-    if call.form["mode"] == "out" or call.operator["name"] in ("set_num_threads", "get_num_threads", "default_generator", "generator_seed"):
+    if call.form["mode"] == "out" or call.operator["name"] in SETTINGS:
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     if rng.random() < 0.5 and call.tensors():
@@ -72,7 +73,7 @@ def inferred(library, call, real):
 def from_geometry(message):
     """Whether a refusal follows from dtypes and sizes, which meta tensors have too."""
     return any(
-        word in message for word in ("not implemented", "must match", "not supported", "expected all", "can't be cast", "dimension out of range")
+        word in message for word in ("not implemented", "must match", "not supported", "expected all tensors", "can't be cast", "dimension out of range")
     )
 
 

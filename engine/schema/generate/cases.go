@@ -9,18 +9,16 @@ import (
 
 // testOperator is what the tests that call every operator need to know of one.
 type testOperator struct {
-	Name      string     `json:"name"`
-	ID        string     `json:"id"` // with the overload
-	Go        string     `json:"go"` // other names of an operator share its function
-	Node      string     `json:"node"`
-	Variants  []string   `json:"variants"`
-	Category  string     `json:"category"`
-	DTypes    string     `json:"dtypes"`
-	Promotion string     `json:"promotion"`
-	Forms     []testForm `json:"forms"`
-	Args      []testArg  `json:"args"`
-	Returns   []string   `json:"returns"`
-	Example   string     `json:"example"`
+	Name     string     `json:"name"`
+	ID       string     `json:"id"` // with the overload
+	Go       string     `json:"go"` // other names of an operator share its function
+	Node     string     `json:"node"`
+	Variants []string   `json:"variants"`
+	Category string     `json:"category"`
+	Forms    []testForm `json:"forms"`
+	Args     []testArg  `json:"args"`
+	Returns  []string   `json:"returns"`
+	Example  string     `json:"example"`
 }
 
 // testForm is one C function.
@@ -48,7 +46,7 @@ func generateCases(out *output, ops []*schema.Operator) error {
 	list := make([]testOperator, 0, len(ops))
 	for _, o := range ops {
 		t := testOperator{Name: o.Name, ID: o.ID(), Go: o.GoName(), Node: nodeName(o.Name), Variants: o.Variants, Category: o.Category,
-			DTypes: o.DTypes, Promotion: o.Promotion, Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
+			Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
 		for _, a := range o.Args {
 			python := a.Name
 			if python == "self" {
