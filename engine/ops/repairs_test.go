@@ -218,3 +218,45 @@ func TestHugePrintOptions(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// What random numbers refuse of a tensor's dtype they refuse of one without bytes.
+func TestRandomMetaRefusesTheSameDTypes(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int64, dtype.Float16, dtype.Float32, dtype.Complex64} {
+		meta, err := tensor.Empty("test", []int64{2}, d, device.Device{Type: device.Meta})
+		require.NoError(t, err)
+		t.Cleanup(meta.Release)
+		for name, draw := range map[string]func(x *tensor.Tensor) error{
+			"cauchy_":      func(x *tensor.Tensor) error { return FillCauchy(x, 0, 1, nil) },
+			"exponential_": func(x *tensor.Tensor) error { return FillExponential(x, 1, nil) },
+			"log_normal_":  func(x *tensor.Tensor) error { return FillLogNormal(x, 0, 1, nil) },
+			"normal_":      func(x *tensor.Tensor) error { return FillNormal(x, 0, 1, nil) },
+			"uniform_":     func(x *tensor.Tensor) error { return FillUniform(x, 0, 1, nil) },
+			"geometric_":   func(x *tensor.Tensor) error { return FillGeometric(x, 0.5, nil) },
+			"random_":      func(x *tensor.Tensor) error { return FillRandom(x, nil) },
+			"bernoulli_":   func(x *tensor.Tensor) error { return FillBernoulli(x, 0.5, nil) },
+			"bernoulli":    func(x *tensor.Tensor) error { return released(Bernoulli(nil, x, nil)) },
+			"poisson":      func(x *tensor.Tensor) error { return released(Poisson(x, nil)) },
+			"multinomial":  func(x *tensor.Tensor) error { return released(Multinomial(nil, x, 1, true, nil)) },
+			"bernoulli_ each": func(x *tensor.Tensor) error {
+				p, err := tensor.Empty("test", []int64{2}, dtype.Float32, x.Device())
+				if err != nil {
+					return err
+				}
+				defer p.Release()
+				if !p.IsMeta() {
+					clear(elements[float32](p))
+				}
+				return FillBernoulliEach(x, p, nil)
+			},
+		} {
+			assert.Equal(t, codeOf(draw(given(t, d, []int64{2}, 1, 1))), codeOf(draw(meta)), "%s of %v", name, d)
+		}
+	}
+}
+
+func released(x *tensor.Tensor, err error) error {
+	if err == nil {
+		x.Release()
+	}
+	return err
+}
