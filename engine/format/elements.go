@@ -48,7 +48,7 @@ func elements(src Source, indent int, meta bool, o Options) string {
 // ends are the indices of a dimension that show: [0, head) and [tail, n).
 func (p *printer) ends(dim int) (head, tail, n int64) {
 	n = p.src.Sizes()[dim]
-	if p.summarize && n > 2*p.options.EdgeItems {
+	if p.summarize && n-p.options.EdgeItems > p.options.EdgeItems {
 		return p.options.EdgeItems, n - p.options.EdgeItems, n
 	}
 	return n, n, n

@@ -206,14 +206,21 @@ func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base flo
 		return made(t, out, err)
 	}
 	for i, x := range unsafe.Slice((*complex128)(powers.Data()), steps) {
-		v := complex(math.Pow(base, real(x)), 0)
-		if imag(x) != 0 {
-			v = cmplx.Pow(complex(base, 0), x)
-		}
-		*(*complex128)(unsafe.Add(powers.Data(), i*16)) = v
+		*(*complex128)(unsafe.Add(powers.Data(), i*16)) = power(base, x)
 	}
 	iter.Copy(t, powers)
 	return t, nil
+}
+
+// power is base to the x; 0 to what is not a number is none.
+func power(base float64, x complex128) complex128 {
+	switch {
+	case imag(x) == 0:
+		return complex(math.Pow(base, real(x)), 0)
+	case base == 0 && math.IsNaN(real(x)):
+		return cmplx.NaN()
+	}
+	return cmplx.Pow(complex(base, 0), x)
 }
 
 // scalarOf reads a zero-dim tensor that stands for a number of a sequence.

@@ -43,34 +43,31 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := checkExact("nextafter", out, d); err != nil {
 		return nil, err
 	}
-	self, err := as("nextafter", self, d)
-	if err != nil {
-		return nil, err
-	}
-	defer self.Release()
-	if other, err = as("nextafter", other, d); err != nil {
-		return nil, err
-	}
-	defer other.Release()
 	to, err := pointwiseOutput("nextafter", out, d, self, other)
 	if err != nil || to.IsMeta() {
 		return to, err
 	}
+	return made(to, out, nextafterSixteen(to, self, other))
+}
+
+// nextafterSixteen steps along the bits of numbers of to's dtype.
+func nextafterSixteen(to, self, other *tensor.Tensor) error {
 	infinity := int64(0x7c00)
-	if d == dtype.BFloat16 {
+	if to.DType() == dtype.BFloat16 {
 		infinity = 0x7f80
 	}
+	s := &scope{op: "nextafter"}
+	defer s.close()
 	var bits [3]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{to, self, other} {
-		if bits[i], err = tensor.New("nextafter", t.Storage(), dtype.Int16, t.Sizes(), t.Strides(), t.Offset()); err != nil {
-			return nil, err
+		if t = s.keep(as(s.op, t, to.DType())); s.err == nil {
+			bits[i] = s.keep(tensor.New(s.op, t.Storage(), dtype.Int16, t.Sizes(), t.Strides(), t.Offset()))
 		}
-		defer bits[i].Release()
 	}
-	if _, err := nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2]); err != nil {
-		return nil, err
+	if s.err == nil {
+		_, s.err = nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2])
 	}
-	return to, nil
+	return s.err
 }
 
 // as is t, or a copy of it, with dtype d.

@@ -17,7 +17,7 @@ var (
 // matrixProduct computes beta*self + alpha*a@b into out, for matrices or batches of them; self may be nil. sizes are the
 // result's.
 func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (*tensor.Tensor, error) {
-	if err := checkProduct(op, self, a, b, sizes); err != nil {
+	if err := checkProduct(op, out, self, a, b, sizes); err != nil {
 		return nil, err
 	}
 	d := a.DType()
@@ -31,8 +31,9 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 	return s.deliver(to)
 }
 
-// checkProduct refuses operands of different dtypes, bool, and a self that does not broadcast to sizes.
-func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64) error {
+// checkProduct refuses operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to
+// while it is the output.
+func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) error {
 	if err := oneDevice(op, a, b, self); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64) error {
 	if shaped, err := shape.Broadcast(op, self.Sizes(), sizes); err != nil || !slices.Equal(shaped, sizes) {
 		return status.Runtimef("%s: the size of self %v must be broadcastable to the product's %v", op, self.Sizes(), sizes)
 	}
-	return nil
+	return checkInPlace(op, out, self, sizes)
 }
 
 // checkScale refuses factors that the products' dtype cannot hold.
@@ -111,15 +112,15 @@ func Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*ten
 	if err := checkMatrices("addmm", "mat1", "mat2", mat1, mat2, 2); err != nil {
 		return nil, err
 	}
-	return inPlaceShape("addmm", out, self, mat1, mat2, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, beta, alpha)
+	return matrixProduct("addmm", out, self, mat1, mat2, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, alpha, beta)
 }
 
-// inPlaceShape refuses an in-place product that would change self's shape.
-func inPlaceShape(op string, out, self, a, b *tensor.Tensor, sizes []int64, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if out == self && !slices.Equal(self.Sizes(), sizes) {
-		return nil, status.Runtimef("%s: bad in-place call: input tensor size %v and output tensor size %v should match", op, self.Sizes(), sizes)
+// checkInPlace refuses an in-place product that would change self's shape.
+func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
+	if out != nil && out == self && !slices.Equal(self.Sizes(), sizes) {
+		return status.Runtimef("%s: bad in-place call: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
 	}
-	return matrixProduct(op, out, self, a, b, sizes, alpha, beta)
+	return nil
 }
 
 // Baddbmm is beta*self + alpha*(batch1 @ batch2).
@@ -127,7 +128,7 @@ func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar)
 	if err := checkMatrices("baddbmm", "batch1", "batch2", batch1, batch2, 3); err != nil {
 		return nil, err
 	}
-	return inPlaceShape("baddbmm", out, self, batch1, batch2, []int64{batch1.Sizes()[0], batch1.Sizes()[1], batch2.Sizes()[2]}, beta, alpha)
+	return matrixProduct("baddbmm", out, self, batch1, batch2, []int64{batch1.Sizes()[0], batch1.Sizes()[1], batch2.Sizes()[2]}, alpha, beta)
 }
 
 // Addbmm is beta*self + alpha times the sum over the batch of batch1 @ batch2: one product along batch and inner dimension
@@ -148,11 +149,15 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	if e.err != nil {
 		return nil, e.err
 	}
-	return inPlaceShape("addbmm", out, self, a, b, []int64{rows, cols}, beta, alpha)
+	return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
 }
 
 // addbmmEach adds one product after the other, rounding to 16 bits in between as PyTorch does.
 func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	sizes := []int64{batch1.Sizes()[1], batch2.Sizes()[2]}
+	if err := checkInPlace("addbmm", out, self, sizes); err != nil {
+		return nil, err
+	}
 	s := &scope{op: "addbmm"}
 	defer s.close()
 	sum := self
@@ -222,7 +227,7 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if self != nil && !(self.Numel() == 1 && self.Dim() < 2 || slices.Equal(self.Sizes(), []int64{n})) {
 		return nil, status.Runtimef("%s: size mismatch, got input %v, mat (%dx%d), vec (%d)", op, self.Sizes(), n, k, vec.Numel())
 	}
-	if err := checkProduct(op, self, mat, vec, []int64{n}); err != nil {
+	if err := checkProduct(op, out, self, mat, vec, []int64{n}); err != nil {
 		return nil, err
 	}
 	if err := sameDType(op, out, mat.DType()); err != nil {
@@ -300,6 +305,9 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	sizes := []int64{vec1.Numel(), vec2.Numel()}
 	if shaped, err := shape.Broadcast("addr", self.Sizes(), sizes); err != nil || !slices.Equal(shaped, sizes) {
 		return nil, status.Runtimef("addr: size mismatch, input %v, v1 [%d], v2 [%d]", self.Sizes(), sizes[0], sizes[1])
+	}
+	if err := checkInPlace("addr", out, self, sizes); err != nil {
+		return nil, err
 	}
 	d := resultType(self, vec1, vec2)
 	if err := checkScale("addr", d, alpha, beta); err != nil {

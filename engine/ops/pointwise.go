@@ -112,6 +112,9 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if to.IsMeta() {
 		return to, nil
 	}
+	if to.DType() != result && result.Compute() != result && p.rule != compare {
+		return p.rounded(common, to, result, values, inputs)
+	}
 	var filled *iter.Params
 	if values != nil {
 		filled = new(iter.Params)
@@ -124,6 +127,19 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		operands[1], operands[2] = operands[2], operands[1]
 	}
 	return made(to, out, iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled))
+}
+
+// rounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own
+// dtype first.
+func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, result dtype.DType, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
+	s := &scope{op: p.name}
+	defer s.close()
+	narrow := s.keep(p.runIn(common, nil, values, inputs...))
+	if s.err != nil {
+		return nil, s.err
+	}
+	iter.Copy(to, narrow)
+	return to, nil
 }
 
 // pointwiseOutput is where an operator that returns dtype d of its inputs' broadcast shape writes.

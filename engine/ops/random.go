@@ -19,7 +19,11 @@ func orDefault(g *random.Generator) *random.Generator {
 	return g
 }
 
+// span is t's memory, of which a meta tensor has none.
 func span(t *tensor.Tensor) random.Span {
+	if t.IsMeta() {
+		return random.Span{DType: t.DType()}
+	}
 	return random.Span{DType: t.DType(), Data: t.Data(), Len: int(t.Numel())}
 }
 
@@ -227,9 +231,6 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 		return nil, s.err
 	}
 	draw := func(t random.Span, _ bool) error {
-		if p.IsMeta() {
-			return nil
-		}
 		return orDefault(g).BernoulliEach(t, span(p))
 	}
 	if out != nil {
@@ -299,9 +300,6 @@ func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	}
 	defer rates.Release()
 	return drawnLike("poisson", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error {
-		if rates.IsMeta() {
-			return orDefault(g).Poisson(s, s)
-		}
 		return orDefault(g).Poisson(s, span(rates))
 	})
 }

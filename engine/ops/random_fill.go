@@ -60,9 +60,6 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 		return s.err
 	}
 	return drawInto(op, self, func(t random.Span, _ bool) error {
-		if each.IsMeta() {
-			return nil
-		}
 		return orDefault(g).BernoulliEach(t, span(each))
 	})
 }

@@ -20,7 +20,8 @@ const (
 	// alone and are combined in order, so that results are the same for any number of threads.
 	pieceElements = 1 << 16
 	maxPieces     = 256
-	// Reductions to fewer outputs than fewOutputs are cut along the reduced dimensions, others along the kept ones.
+	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones. Where the number
+	// of columns that are reduced together has a say in the order of the additions, so many are.
 	fewOutputs = 64
 	// Rows of up to shortRow elements are reduced side by side rather than each for itself.
 	shortRow = 8
@@ -146,7 +147,7 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 		kernel.Call(reduceDriver, unsafe.Pointer(l))
 		return nil
 	}
-	if outputs < fewOutputs && outputs*count >= 2*pieceElements {
+	if outputs <= fewOutputs && outputs*count >= 2*pieceElements {
 		return r.pieces(op, l, outputs, count)
 	}
 	splitKept(l, outputs*count)
@@ -195,32 +196,51 @@ func (r reducer) pieces(op string, l *kernel.Reduction, outputs, count int64) er
 	return nil
 }
 
-// splitKept cuts the longest kept dimension over threads.
+// splitKept cuts a kept dimension over threads: the one of most units, which are the least parts that it may be cut into. The
+// units follow from the shape alone.
 func splitKept(l *kernel.Reduction, work int64) {
-	longest := 0
-	for i, s := range l.KeptSizes[:l.Kept] {
-		if s > l.KeptSizes[longest] {
-			longest = i
+	cut, units, unit := 0, int64(1), int64(1)
+	for i, size := range l.KeptSizes[:l.Kept] {
+		u := int64(1)
+		if i == 0 && l.Columns != 0 && !columnsApart(l) {
+			u = fewOutputs
+		}
+		if n := (size + u - 1) / u; n > units {
+			cut, units, unit = i, n, u
 		}
 	}
-	size := l.KeptSizes[longest]
-	if l.Kept == 0 || parallel.Threads() == 1 {
+	if units == 1 || unit == 1 && parallel.Threads() == 1 {
 		kernel.Call(reduceDriver, unsafe.Pointer(l))
 		return
 	}
-	parallel.For(size, max(iter.Grain*size/work, 1), func(begin, end int64) {
+	size := l.KeptSizes[cut]
+	parallel.For(units, max(iter.Grain*units/work, 1), func(begin, end int64) {
 		piece := reductions.Get().(*kernel.Reduction)
 		defer reductions.Put(piece)
-		*piece = *l
-		piece.KeptSizes[longest] = end - begin
-		piece.In += uintptr(begin * l.KeptIn[longest])
-		for k := range piece.Out {
-			if piece.Out[k] != 0 {
-				piece.Out[k] += uintptr(begin * l.KeptOut[k][longest])
-			}
+		step := unit
+		if unit == 1 {
+			step = end - begin
 		}
-		kernel.Call(reduceDriver, unsafe.Pointer(piece))
+		for at := begin * unit; at < min(end*unit, size); at += step {
+			*piece = *l
+			piece.KeptSizes[cut] = min(step, size-at)
+			piece.In += uintptr(at * l.KeptIn[cut])
+			for k := range piece.Out {
+				if piece.Out[k] != 0 {
+					piece.Out[k] += uintptr(at * l.KeptOut[k][cut])
+				}
+			}
+			kernel.Call(reduceDriver, unsafe.Pointer(piece))
+		}
 	})
+}
+
+// columnsApart tells whether each of the columns that are reduced side by side is added up in an order of its own: rows are
+// neither gathered into blocks, whose height follows from their width, nor so short that they are taken several at a time.
+func columnsApart(l *kernel.Reduction) bool {
+	width := l.KeptIn[0] * l.KeptSizes[0]
+	adjacent := l.Memory == l.Compute && l.KeptIn[0] == l.Memory.Size()
+	return adjacent && (l.ReducedIn[0] > width || l.ReducedIn[0] == width && l.KeptSizes[0] > fewOutputs)
 }
 
 // reducedSizes are the sizes that remain of sizes when the dimensions in mask are reduced.

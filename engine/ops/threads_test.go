@@ -34,6 +34,9 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 	none := dtype.None
 	cases := slices.Concat(
 		alongDims("sum", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Sum(nil, x, dim, false, none) }),
+		alongDims("sum in float64", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
+			return Sum(nil, x, dim, false, dtype.Float64)
+		}),
 		alongDims("mean", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Mean(nil, x, dim, true, none) }),
 		alongDims("prod", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
 			return Prod(nil, x, Int(dim[0]), false, none)
@@ -81,7 +84,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 		})
 	defer parallel.SetThreads(parallel.Threads())
 	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
-		for _, sizes := range [][]int64{{211, 1021}, {3, 100_003}, {50_021, 5}} {
+		for _, sizes := range [][]int64{{211, 1021}, {3, 100_003}, {50_021, 5}, {16_387, 4}, {701, 100}, {307, 300}} {
 			x := ramp(t, d, sizes...)
 			for _, c := range cases {
 				if c.name == "mm" && sizes[0] > 1000 {

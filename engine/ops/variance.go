@@ -45,7 +45,11 @@ func moments(op string, out, self *tensor.Tensor, dim []int64, correction dtype.
 		second = s.destination(nil, sizes, d, d, anyStrides, self)
 	}
 	if s.err == nil && !self.IsMeta() {
-		s.err = varOf.run(op, d.Compute(), [2]*tensor.Tensor{first.at, second.at}, self, mask, params[:]...)
+		s.err = varOf.run(op, d.Compute(), [2]*tensor.Tensor{first.at}, self, mask, params[:]...)
+	}
+	// The running mean of the deviations turns an infinity into NaN, or not, by the order of the elements.
+	if s.err == nil && withMean && !self.IsMeta() {
+		s.err = meanOf.run(op, d.Compute(), [2]*tensor.Tensor{second.at}, self, mask)
 	}
 	if spread, err = s.deliver(first); err != nil || !withMean {
 		return spread, nil, err

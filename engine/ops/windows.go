@@ -54,11 +54,7 @@ func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
 // BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
 func BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window("bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		x = s.scaled(x, 2/(n-1), -1)
-		if s.err != nil {
-			return nil
-		}
-		return s.scaled(s.keep(Abs(nil, x)), -1, 1)
+		return s.scaled(s.unary(Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
@@ -89,20 +85,10 @@ func BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.La
 func KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window("kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		top := s.float(beta)
-		if x = s.scaled(x, 2/(n-1), -1); s.err == nil {
-			x = s.scaled(s.keep(Square(nil, x)), -1, 1)
-		}
+		x = s.scaled(s.unary(Square, s.scaled(x, 2/(n-1), -1)), -1, 1)
 		// Rounding may carry the square of the ends beyond 1.
-		if s.err == nil {
-			x = s.keep(ClampMin(nil, x, s.float(0)))
-		}
-		if s.err == nil {
-			x = s.keep(Sqrt(nil, x))
-		}
-		if x = s.mul(x, top); s.err == nil {
-			x = s.keep(I0(nil, x))
-			top = s.keep(I0(nil, top))
-		}
+		x = s.unary(Sqrt, s.binary(ClampMin, x, s.float(0)))
+		x, top = s.unary(I0, s.mul(x, top)), s.unary(I0, top)
 		return s.div(x, top)
 	})
 }
