@@ -45,7 +45,7 @@ func (f frame) refuse(t *tensor.Tensor) { panic(f.unusable(t)) }
 
 func (f frame) unusable(t *tensor.Tensor) error {
 	op := C.GoString(f.c.name)
-	if t.Busy() {
+	if have := t.Storage().Nbytes(); t.Reach() <= have {
 		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)
 	}
 	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize that, or the tensor",

@@ -13,7 +13,7 @@ enum { LT_FUNCTION = 0, LT_INPLACE = 1, LT_OUT = 2, LT_RESULTS = 8 };
 typedef struct lt_frame {
   int32_t op, mode;
   const char *name;  // of the operator
-  int32_t number;  // position + 1 of an operand that is given as a scalar, 0 for none
+  int32_t number;    // position + 1 of an operand that is given as a scalar, 0 for none
   lt_value *args;
   lt_slot *out[LT_RESULTS];  // LT_OUT: the tensors to write
   lt_value results[LT_RESULTS];

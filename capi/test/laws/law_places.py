@@ -73,7 +73,8 @@ def inferred(library, call, real):
 def from_geometry(message):
     """Whether a refusal follows from dtypes and sizes, which meta tensors have too."""
     return any(
-        word in message for word in ("not implemented", "must match", "not supported", "expected all tensors", "can't be cast", "dimension out of range")
+        word in message
+        for word in ("not implemented", "must match", "not supported", "expected all tensors", "can't be cast", "dimension out of range")
     )
 
 
