@@ -15,6 +15,11 @@ import (
 // isMask tells whether an index tensor selects by truth: bool, and uint8 as PyTorch has it.
 func isMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
 
+// onlyMasks tells whether all tensors of an index are masks.
+func onlyMasks(tensors []*tensor.Tensor) bool {
+	return !slices.ContainsFunc(tensors, func(t *tensor.Tensor) bool { return t != nil && t != absorbed && !isMask(t) })
+}
+
 // consumes is the number of dimensions that an index item takes up.
 func (item IndexItem) consumes() int {
 	switch item.Kind {
@@ -430,6 +435,18 @@ func putAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor, value
 	}
 	if mask := soleMask(view, tensors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
 		return fillByMask(op, view, mask, value)
+	}
+	if value.DType() != view.DType() && value.Numel() == 1 && !value.IsMeta() && !accumulate && onlyMasks(tensors) {
+		// As in PyTorch, one element is converted.
+		if err := checkFits(op, value.Item(), view.DType()); err != nil {
+			return err
+		}
+		one, err := single(op, value.Item(), view.DType())
+		if err != nil {
+			return err
+		}
+		defer one.Release()
+		value = one
 	}
 	if value.DType() != view.DType() {
 		return status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",

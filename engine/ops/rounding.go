@@ -127,7 +127,36 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	case low == nil:
 		return ClampMax(out, self, high)
 	}
+	s := &scope{op: "clamp"}
+	defer s.close()
+	low, high = s.bound(self, low, true), s.bound(self, high, false)
+	if s.err != nil {
+		return nil, s.err
+	}
 	return clamp.run(out, nil, self, low, high)
+}
+
+// bound is a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above
+// it no upper bound.
+func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
+	d := resultType(self, limit)
+	if s.err != nil || !limit.IsNumber() || !d.IsIntegral() || d == dtype.Bool {
+		return limit
+	}
+	least, most := int64(math.MinInt64)>>(64-8*d.Size()), int64(math.MaxInt64)>>(64-8*d.Size())
+	if d == dtype.Uint8 {
+		least, most = 0, math.MaxUint8
+	}
+	v := limit.Item()
+	switch {
+	case v.I < least && lower:
+		return s.number(dtype.IntScalar(least))
+	case v.I > most && !lower:
+		return s.number(dtype.IntScalar(most))
+	case v.I < least || v.I > most:
+		s.err = status.Runtimef("%s: value %v cannot be converted to type %v without overflow", s.op, v, d)
+	}
+	return limit
 }
 
 // ClampMin limits self from below.
@@ -146,6 +175,11 @@ func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, erro
 		if err := checkExact(p.name, out, resultType(self, bound)); err != nil {
 			return nil, err
 		}
+	}
+	s := &scope{op: p.name}
+	defer s.close()
+	if bound = s.bound(self, bound, p == clampMin); s.err != nil {
+		return nil, s.err
 	}
 	return p.run(out, nil, self, bound)
 }

@@ -53,9 +53,14 @@ func account(op string, size int64) error {
 		memory.inUse.Add(-size)
 		return exceeded(op, size, limit, now-size)
 	}
+	return nil
+}
+
+// raisePeak follows an allocation that succeeded.
+func raisePeak() {
+	now := memory.inUse.Load()
 	for peak := memory.peak.Load(); now > peak && !memory.peak.CompareAndSwap(peak, now); peak = memory.peak.Load() {
 	}
-	return nil
 }
 
 // allocate returns a block of at least size bytes (size > 0).
@@ -77,6 +82,7 @@ func allocate(op string, size int64, zero bool) (block, error) {
 	}
 	memory.inUse.Add(b.size - size)
 	memory.blocks.Add(1)
+	raisePeak()
 	if zero && !zeroed {
 		C.lt_zero(b.data, C.size_t(size))
 	}

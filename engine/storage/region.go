@@ -183,6 +183,7 @@ func (s *Storage) Share(op string) error {
 	if s.nbytes > 0 {
 		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
 	}
+	raisePeak()
 	s.free()
 	s.data, s.readOnly = m.data, false
 	behind := &region{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}

@@ -48,7 +48,13 @@ func FailAfter(n int64) { memory.failing.Store(n) }
 func failing() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }
 
 // Reserve counts memory outside of storages as in use, such as that of a file's directory while it is read: the limit holds for it.
-func Reserve(op string, bytes int64) error { return account(op, bytes) }
+func Reserve(op string, bytes int64) error {
+	err := account(op, bytes)
+	if err == nil {
+		raisePeak()
+	}
+	return err
+}
 
 // Unreserve takes back what Reserve counted.
 func Unreserve(bytes int64) { memory.inUse.Add(-bytes) }

@@ -97,6 +97,7 @@ func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
 	if err := account(op, s.block.size); err != nil {
 		return err
 	}
+	raisePeak()
 	s.nbytes, s.refs = nbytes, 1
 	if zero {
 		clear(s.Bytes())

@@ -53,3 +53,11 @@ func TestAnAllocationCanBeMadeToFail(t *testing.T) {
 	third.Release()
 	require.Equal(t, before.InUse, MemoryStats().InUse)
 }
+
+func TestRefusedAllocationsAreNoPeak(t *testing.T) {
+	ResetPeak()
+	before := MemoryStats().Peak
+	_, err := New("zeros", 1<<50, device.Host, false)
+	require.ErrorContains(t, err, "not enough memory")
+	require.Equal(t, before, MemoryStats().Peak)
+}

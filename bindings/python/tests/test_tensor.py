@@ -381,3 +381,24 @@ def test_kinds_of_errors(call, error, text):
         call()
     assert type(caught.value) is error
     assert float(torch.tensor(1 + 0j)) == 1 and int(torch.tensor([[3]])) == 3 and (~torch.tensor([True, False])).tolist() == [False, True]
+
+
+def test_bounds_beyond_an_integer_dtype_limit_nothing():
+    u = torch.tensor([1, 100, 255], dtype=torch.uint8)
+    assert u.clamp(min=-5).tolist() == u.clamp(max=300).tolist() == u.clamp_max(2**40).tolist() == u.clamp(-5, 300).tolist() == [1, 100, 255]
+    assert torch.tensor([1, -5], dtype=torch.int32).clamp_(max=2**40).tolist() == [1, -5]
+    for call in (lambda: u.clamp(min=300), lambda: u.clamp(-5, -1), lambda: torch.tensor([1], dtype=torch.int8).clamp_max_(-300)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            call()
+
+
+def test_one_element_is_converted_where_a_mask_is_set():
+    x = torch.zeros(3, 2, dtype=torch.int8)
+    mask = torch.tensor([True, False, True])
+    x[mask] = torch.tensor(1.5)
+    x[mask, 1:] = torch.tensor([7.0])
+    assert x.tolist() == [[1, 7], [0, 0], [1, 7]]
+    with pytest.raises(RuntimeError, match="dtypes match"):
+        x[[0]] = torch.tensor(1.5)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[mask] = torch.tensor(300.0)
