@@ -18,8 +18,8 @@ SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }
-# Random numbers are drawn in the order of memory, as PyTorch draws them.
-DRAWS_BY_LAYOUT = {"random"}
+# Random numbers are drawn in the order of memory, as PyTorch draws them; the bytes of files must be contiguous.
+DRAWS_BY_LAYOUT = {"random", "file"}
 
 
 def check(library, call, rng):
