@@ -1445,7 +1445,7 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
 
-// The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+// The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out);
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p);
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out);

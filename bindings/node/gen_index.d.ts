@@ -2054,11 +2054,11 @@ export class Tensor extends Handle {
   logit_(options?: { eps?: number | null }): this;
   logit_(eps: number | null): this;
   /**
-   * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+   * The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
    */
   mvlgamma(p: Int, options?: { out?: Tensor | null }): Tensor;
   /**
-   * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+   * The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
    */
   mvlgamma_(p: Int): this;
   /**
@@ -5498,7 +5498,7 @@ export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null
 export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+ * The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
  */
 export function mvlgamma(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
 export function mvlgamma(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;

@@ -72,10 +72,13 @@ func Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (*tensor.Tensor
 	return polygamma.run(out, integer(n), self)
 }
 
+// maxGammas bounds the terms of an element of mvlgamma, each of which costs a logarithm of the gamma function.
+const maxGammas = 1 << 13
+
 // Mvlgamma computes the logarithm of the multivariate gamma function.
 func Mvlgamma(out, self *tensor.Tensor, p int64) (*tensor.Tensor, error) {
-	if p < 1 || p > 1<<20 {
-		return nil, status.Runtimef("mvlgamma: p must be from 1 to %d, but is %d", 1<<20, p)
+	if p < 1 || p > maxGammas {
+		return nil, status.Runtimef("mvlgamma: p must be from 1 to %d, but is %d", maxGammas, p)
 	}
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("mvlgamma: not implemented for dtype bool")

@@ -14645,7 +14645,7 @@ def polygamma(n, input, *, out=None):
 
 @_makes("TI", "tensor_words_mvlgamma")
 def mvlgamma(input, p, *, out=None):
-    """The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+    """The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -14672,7 +14672,7 @@ def mvlgamma(input, p, *, out=None):
 
 @_changes("TI", "tensor_words_mvlgamma_")
 def mvlgamma_(input, p):
-    """The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+    """The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
