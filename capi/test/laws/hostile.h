@@ -100,6 +100,7 @@ static tensor_generator_t *G(void) {
   if (below(2)) return say("NULL"), NULL;
   return (void *)handle((void *)g, GENERATORS, "g");
 }
+// 100,000 is a count of parts or repetitions that is honoured, at 500 bytes each.
 static int64_t whole(void) {
   static const int64_t extreme[] = {INT64_MIN,
                                     INT64_MAX,
@@ -112,7 +113,7 @@ static int64_t whole(void) {
                                     63,
                                     64,
                                     65,
-                                    1000000};
+                                    100000};
   return below(4) ? below(7) - 2 : extreme[below(12)];
 }
 static int64_t I(void) {
@@ -349,6 +350,13 @@ static void make(int i) {
   }
   if (view) tensor_free(made), made = view;
   if (made) put_tensor(i, made);
+}
+
+// A call without a limit may honestly take gigabytes, and minutes to fill them.
+static void capped(void) {
+  int64_t limit = 0, other;
+  tensor_memory_stats(&other, &other, &other, &limit, &other, &other);
+  if (limit == 0 || limit > LIMIT) tensor_set_memory_limit(LIMIT);
 }
 
 static void settings(void) {

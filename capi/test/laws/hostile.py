@@ -217,6 +217,8 @@ def stub(number, c):
                 words.append(f"w{i}")
     text = " ".join(lines)
     check = f'if ({" || ".join(checks)}) fault("{c}: a refused call wrote a result");' if checks else ""
+    if c == "tensor_set_memory_limit":
+        after.append("capped();")
     store = f"if (status == TENSOR_OK) {{ {' '.join(after)} }}" if after else ""
     refused = f"if (status != TENSOR_OK) {{ {check} }}" if check else ""
     return f"""static void call_{number}(void) {{
