@@ -106,15 +106,28 @@ _Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
   return 1;
 }
 
+enum { LT_NAME_BYTES = 96 };
+static const char *item_name(char *name, const char *argument, int64_t i) {
+  snprintf(name, LT_NAME_BYTES, "%s[%lld]", argument, (long long)i);
+  return name;
+}
+
+// lt_resolve of a tensor in a list, whose name is written only where it is told.
+static _Bool resolve_item(const void *handle, const char *op, const char *argument, int64_t i) {
+  int found;
+  lt_slot *slot = lt_pin(handle, &found);
+  if (slot && found == LT_TENSOR) return 1;
+  char name[LT_NAME_BYTES];
+  explain_handle(handle, slot, found, LT_TENSOR, op, item_name(name, argument, i));
+  return 0;
+}
+
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
                     const char *argument) {
   if (!lt_check_span(handles, length, op, argument)) return 0;
   const void *const *list = handles;
-  for (int64_t i = 0; i < length; i++) {
-    char name[96];
-    snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
-    if (!(optional && !list[i]) && !lt_resolve(list[i], LT_TENSOR, op, name)) return 0;
-  }
+  for (int64_t i = 0; i < length; i++)
+    if (!(optional && !list[i]) && !resolve_item(list[i], op, argument, i)) return 0;
   return 1;
 }
 
@@ -136,10 +149,12 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
                      const char *argument) {
   if (!lt_check_span(items, length, op, argument)) return 0;
   for (int64_t i = 0; i < length; i++) {
-    char name[96];
-    snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
-    if (!lt_check_range(items[i].kind, TENSOR_INDEX_INT, TENSOR_INDEX_BOOL, op, name)) return 0;
-    if (items[i].kind == TENSOR_INDEX_TENSOR && !lt_resolve(items[i].tensor, LT_TENSOR, op, name))
+    if (items[i].kind < TENSOR_INDEX_INT || items[i].kind > TENSOR_INDEX_BOOL) {
+      char name[LT_NAME_BYTES];
+      return lt_check_range(items[i].kind, TENSOR_INDEX_INT, TENSOR_INDEX_BOOL, op,
+                            item_name(name, argument, i));
+    }
+    if (items[i].kind == TENSOR_INDEX_TENSOR && !resolve_item(items[i].tensor, op, argument, i))
       return 0;
   }
   return 1;

@@ -248,6 +248,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
+	t.number = false // a number stays one as long as nobody gives it another shape or storage
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
