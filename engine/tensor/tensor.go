@@ -146,6 +146,9 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	if err != nil {
 		return nil, err
 	}
+	if err := storage.CheckView(op); err != nil {
+		return nil, err
+	}
 	t := takeView()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s.Retain(), d, offset, numel, reach
 	t.setDims(len(sizes))
