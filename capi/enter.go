@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -40,7 +41,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	if c.mode == C.LT_OUT {
 		err = f.runOut()
 	} else {
-		err = calls[c.op](f)
+		err = calls[c.op](aten.Ctx{}, f)
 	}
 	if err != nil {
 		return fail(err)
@@ -68,7 +69,7 @@ func (f frame) runOut() (err error) {
 			}
 		}
 	}()
-	err = calls[f.c.op](f)
+	err = calls[f.c.op](aten.Ctx{}, f)
 	done = true
 	return err
 }

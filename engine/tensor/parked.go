@@ -67,7 +67,7 @@ func (t *Tensor) Recycle() {
 		t.Release()
 		return
 	}
-	t.storage, t.offset, t.layout, t.number = nil, 0, Strided, false
+	t.storage, t.offset, t.kind = nil, 0, kind{}
 	if !parked[f.own.Class()].put(f) {
 		f.own.Discard()
 	}
@@ -109,7 +109,7 @@ func (parking) Empty() {
 }
 
 func parkView(t *Tensor) {
-	t.layout, t.number, t.guest = Strided, false, nil
+	t.kind, t.guest = kind{}, nil
 	parkedViews.put(t)
 }
 
@@ -122,7 +122,7 @@ func takeView() *Tensor {
 }
 
 func parkGuest(g *guest) {
-	g.layout, g.number, g.offset, g.owner = Strided, false, 0, storage.External{}
+	g.kind, g.offset, g.owner = kind{}, 0, storage.External{}
 	parkedGuests.put(g)
 }
 
