@@ -77,7 +77,7 @@ static const void *handle(_Atomic(void *) *live, int n, const char *name) {
   if (turn == 3) {  // a stale or never given handle near a live one
     int64_t far = (below(9) - 4) * 8;
     say("(void *)((char *)t[0] + %" PRId64 ")", far);
-    return (char *)t[0] + far;
+    return (void *)((uintptr_t)t[0] + (uintptr_t)far);
   }
   if (turn == 4) {
     static const uintptr_t foreign[] = {
