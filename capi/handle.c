@@ -21,9 +21,15 @@ static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
+// Calls that other destructors of the ending thread make find no message, and make another.
+static void forget(void *text) {
+  message = NULL;
+  free(text);
+}
+
 __attribute__((constructor)) static void start(void) {
   pthread_atfork(NULL, NULL, in_child);
-  pthread_key_create(&message_key, free);
+  pthread_key_create(&message_key, forget);
 }
 
 // Says why a call fails, which gives back what it has pinned.
@@ -188,11 +194,12 @@ static tensor_status release(void *handle, int kind, const char *op) {
   }
   _Bool immediate = slot->immediate;
   lt_slot *head = freed;
-  do {
+  int64_t queued;
+  do {  // which gives the slot away
     slot->next = head;
-    slot->queued = head ? head->queued + 1 : 1;
+    slot->queued = queued = head ? head->queued + 1 : 1;
   } while (!atomic_compare_exchange_weak(&freed, &head, slot));
-  if (slot->queued >= LT_DRAIN_AT || immediate) lt_drain();
+  if (queued >= LT_DRAIN_AT || immediate) lt_drain();
   return TENSOR_OK;
 }
 

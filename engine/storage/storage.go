@@ -85,7 +85,7 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if s.backing != nil || s.fixed.Load() || s.block.size == 0 || s.block.size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if sanitized || s.backing != nil || s.fixed.Load() || s.block.size == 0 || s.block.size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
 	memory.inUse.Add(-s.block.size)
