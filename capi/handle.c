@@ -10,7 +10,6 @@
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
 static lt_slot *_Atomic freed;
-static int64_t taken;
 static _Atomic int forked;
 
 // The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
@@ -46,7 +45,6 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
 }
 
 lt_slot *_Atomic *lt_freed(void) { return &freed; }
-int64_t *lt_taken(void) { return &taken; }
 
 void lt_fail(int32_t code, const char *text) {
   (void)code;
@@ -174,11 +172,16 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
         op);
     return TENSOR_ERROR_FORKED;
   }
+  if (!lt_me && !lt_join()) {
+    explain("%s: there is no memory to note the calling thread", op);
+    return TENSOR_ERROR_MEMORY;
+  }
   frame->name = op;
+  frame->thread = lt_me;
   const int64_t before = lt_begin();
   const tensor_status status = (tensor_status)lt_enter(frame);
   lt_end(before);
-  if (lt_waiting && atomic_exchange(&lt_waiting, 0)) lt_drain();
+  if (lt_waiting && atomic_exchange(&lt_waiting, 0)) lt_drain(lt_me);
   return status;
 }
 
@@ -199,7 +202,7 @@ static tensor_status release(void *handle, int kind, const char *op) {
     slot->next = head;
     slot->queued = queued = head ? head->queued + 1 : 1;
   } while (!atomic_compare_exchange_weak(&freed, &head, slot));
-  if (queued >= LT_DRAIN_AT || immediate) lt_drain();
+  if (queued >= LT_DRAIN_AT || immediate) lt_drain(lt_me);
   return TENSOR_OK;
 }
 
@@ -231,6 +234,9 @@ TENSOR_API void tensor_string_list_free(char **list, int64_t length) {
   free(list);
 }
 TENSOR_API int64_t tensor_live_handles(void) {
+  int64_t taken = 0;
+  for (lt_thread *t = lt_threads; t; t = t->next)
+    taken += __atomic_load_n(&t->taken, __ATOMIC_RELAXED);
   lt_slot *head = freed;
   return taken - (head ? head->queued : 0);
 }
