@@ -372,7 +372,7 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 
 // IndexSetScalar writes one number to self[index].
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
-	if err := checkFits("index_put_", value, self.DType()); err != nil {
+	if err := checkOne("index_put_", value, self.DType()); err != nil {
 		return err
 	}
 	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {

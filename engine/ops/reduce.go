@@ -320,6 +320,15 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
 		return nil, err
 	}
+	if result.IsReducedFloat() && in.DType() != result && !in.DType().IsComplex() {
+		// Elements are rounded to the dtype that is asked for, then taken together in 32 bits.
+		narrow, err := castTo(op, in, result)
+		if err != nil {
+			return nil, err
+		}
+		defer narrow.Release()
+		in = narrow
+	}
 	sizes := reducedSizes(in.Sizes(), mask, keepdim)
 	if out != nil && out.Storage() == in.Storage() {
 		return r.reduceInto(op, out, in, mask, sizes, compute, result, params)

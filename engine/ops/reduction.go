@@ -79,11 +79,21 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 	if err := sameDType("nansum", out, d); err != nil {
 		return nil, err
 	}
-	compute := d
-	if d.Category() != dtype.Floating {
-		compute = self.DType()
+	switch {
+	case d.IsComplex():
+		return nil, status.NotImplementedf("nansum: not implemented for dtype %v", d)
+	case d.Category() < dtype.Floating:
+		// Elements are converted before they are added, as by sum.
+		s := &scope{op: "nansum"}
+		defer s.close()
+		none := s.number(dtype.IntScalar(0))
+		numbers := s.where(s.keep(Isnan(self)), none, self)
+		if s.err != nil {
+			return nil, s.err
+		}
+		return Sum(out, numbers, dim, keepdim, d)
 	}
-	return nansumOf.reduce("nansum", out, self, mask, keepdim, compute, d)
+	return nansumOf.reduce("nansum", out, self, mask, keepdim, d, d)
 }
 
 // Prod multiplies the elements over dim, or all of them.

@@ -42,7 +42,7 @@ struct Less {
 template <class Order, class T>
 LT_INLINE T pick(T a, T b) {
   T c = Order::beats(b, a) ? b : a;
-  return a != a ? a : c;
+  return b != b ? b : c;
 }
 
 template <class T>
