@@ -69,6 +69,9 @@ func TestAnswersOfUnusualNumbers(t *testing.T) {
 		defer indices.Release()
 		return Stack(nil, []*tensor.Tensor{values, indices}, 0)
 	}
+	inHalf := func(f func(out, x *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error)) func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		return func(x *tensor.Tensor) (*tensor.Tensor, error) { return f(nil, x, nil, false, dtype.Float16) }
+	}
 	trapezoid := func(x *tensor.Tensor) (*tensor.Tensor, error) { return Trapezoid(x, unscale, 0) }
 	i0 := func(x *tensor.Tensor) (*tensor.Tensor, error) { return I0(nil, x) }
 	for _, c := range []struct {
@@ -82,6 +85,10 @@ func TestAnswersOfUnusualNumbers(t *testing.T) {
 		{"amin", whole(Amin), []float64{0, negative}, []float64{0}},
 		{"nansum", nansum, []float64{2.5, 1.89}, []float64{3}},
 		{"nansum", nansum, []float64{2.5, nan, 1.89}, []float64{3}},
+		{"sum", inHalf(Sum), []float64{70000, -70000}, []float64{nan}},
+		{"nansum", inHalf(Nansum), []float64{70000, 1}, []float64{inf}},
+		{"mean", inHalf(Mean), []float64{70000, 1}, []float64{35008}},
+		{"nanmean", inHalf(Nanmean), []float64{70000, nan, 1}, []float64{inf}},
 		{"mode", mode, []float64{nan, -6.5, 1}, []float64{nan, 0}},
 		{"mode", mode, []float64{2, nan, nan, 3}, []float64{2, 0}},
 		{"mode", mode, []float64{nan, nan, nan}, []float64{nan, 0}},

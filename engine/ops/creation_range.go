@@ -93,6 +93,13 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 	if err := checkRange("arange", start, end, step); err != nil {
 		return nil, err
 	}
+	if d != dtype.None && d.IsIntegral() {
+		for _, s := range []dtype.Scalar{start, end, step} {
+			if err := checkFits("arange", s, dtype.Int64); err != nil {
+				return nil, err
+			}
+		}
+	}
 	otherwise := dtype.Default()
 	n := math.Ceil((end.Float() - start.Float()) / step.Float())
 	if isInt(start) && isInt(end) && isInt(step) {

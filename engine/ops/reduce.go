@@ -320,15 +320,6 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
 		return nil, err
 	}
-	if result.IsReducedFloat() && in.DType() != result && !in.DType().IsComplex() {
-		// Elements are rounded to the dtype that is asked for, then taken together in 32 bits.
-		narrow, err := castTo(op, in, result)
-		if err != nil {
-			return nil, err
-		}
-		defer narrow.Release()
-		in = narrow
-	}
 	sizes := reducedSizes(in.Sizes(), mask, keepdim)
 	if out != nil && out.Storage() == in.Storage() {
 		return r.reduceInto(op, out, in, mask, sizes, compute, result, params)
@@ -338,6 +329,19 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 		return to, err
 	}
 	return made(to, out, r.run(op, compute.Compute(), [2]*tensor.Tensor{to}, in, mask, params...))
+}
+
+// reduceRounded is reduce of elements that are rounded to the dtype asked for where that has 16 bits, then taken together in 32.
+func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
+	if result.IsReducedFloat() && in.DType() != result {
+		narrow, err := castTo(op, in, result)
+		if err != nil {
+			return nil, err
+		}
+		defer narrow.Release()
+		in = narrow
+	}
+	return r.reduce(op, out, in, mask, keepdim, compute, result)
 }
 
 // reduceInto is reduce into an output that shares the input's storage.

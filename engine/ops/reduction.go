@@ -60,7 +60,7 @@ func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*t
 	if d == dtype.Bool {
 		return anyOf.reduce("sum", out, self, mask, keepdim, d, d)
 	}
-	return sumOf.reduce("sum", out, self, mask, keepdim, sumCompute(d, self), d)
+	return sumOf.reduceRounded("sum", out, self, mask, keepdim, sumCompute(d, self), d)
 }
 
 // Nansum is Sum with NaN counted as 0.
@@ -93,7 +93,7 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		}
 		return Sum(out, numbers, dim, keepdim, d)
 	}
-	return nansumOf.reduce("nansum", out, self, mask, keepdim, d, d)
+	return nansumOf.reduceRounded("nansum", out, self, mask, keepdim, d, d)
 }
 
 // Prod multiplies the elements over dim, or all of them.
@@ -113,7 +113,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 	if d.Category() < dtype.Floating {
 		compute = dtype.Int64
 	}
-	return prodOf.reduce("prod", out, self, mask, keepdim, compute, d)
+	return prodOf.reduceRounded("prod", out, self, mask, keepdim, compute, d)
 }
 
 // floatingDType is the dtype of a mean: as given or self's, refused unless floating or complex.
@@ -154,7 +154,7 @@ func Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType)
 	if err != nil {
 		return nil, err
 	}
-	return nanmeanOf.reduce("nanmean", out, self, mask, keepdim, d, d)
+	return nanmeanOf.reduceRounded("nanmean", out, self, mask, keepdim, d, d)
 }
 
 // logic is Any and All: the result is bool, uint8 for uint8 inputs. No dims given as an empty list reduce nothing.
