@@ -170,7 +170,7 @@ var calls = [...]func(frame) error{
 		r0, err := ops.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
 		return f.setTensors(err, r0)
 	}, // to.options
-	func(f frame) error { err := ops.Copy(f.tensor(0), f.tensor(1), f.bool(2)); f.refresh(0); return err }, // copy_
+	func(f frame) error { err := ops.Copy(f.tensor(0), f.operand(1), f.bool(2)); f.refresh(0); return err }, // copy_
 	func(f frame) error {
 		r0, err := ops.Fill(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)

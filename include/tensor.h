@@ -591,6 +591,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 // Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking);
+TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
 // Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);

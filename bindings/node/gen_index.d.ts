@@ -646,8 +646,8 @@ export class Tensor extends Handle {
   /**
    * Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
    */
-  copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
-  copy_(src: Tensor, nonBlocking: boolean): this;
+  copy_(src: Tensor | Scalar, options?: { nonBlocking?: boolean }): this;
+  copy_(src: Tensor | Scalar, nonBlocking: boolean): this;
   /**
    * Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
    */

@@ -300,6 +300,12 @@ func TestAnswersOfSmallTensors(t *testing.T) {
 		{func() (*tensor.Tensor, error) { return Cumprod(nil, truths, 0, dtype.Bool) }, "cumprod: not implemented for dtype bool"},
 		{func() (*tensor.Tensor, error) { return Nansum(nil, number, nil, false, dtype.Complex64) }, "nansum: not implemented for dtype complex64"},
 		{func() (*tensor.Tensor, error) {
+			return first(Frexp(given(t, dtype.Float32, []int64{1}, 0), nil, given(t, dtype.Float16, []int64{1}, 1)))
+		}, "frexp: expected mantissa to have dtype float16, self's, but got float32"},
+		{func() (*tensor.Tensor, error) {
+			return Arange(nil, dtype.FloatScalar(1e40), dtype.Int32, tensor.NoLayout, device.Host)
+		}, "arange: value 1e+40 cannot be converted to type int64 without overflow"},
+		{func() (*tensor.Tensor, error) {
 			return Mm(nil, given(t, dtype.Bool, []int64{1, 1}, 1), given(t, dtype.Bool, []int64{1, 1}, 1))
 		}, "mm: not implemented for dtype bool"},
 	} {

@@ -224,6 +224,7 @@ c_clone = _bind("tensor_clone", P, P, P)
 c_contiguous = _bind("tensor_contiguous", P, P, P)
 c_to_options = _bind("tensor_to_options", P, P, P, _Device, P, P, P, P)
 c_copy_ = _bind("tensor_copy_", P, P, P)
+c_copy__scalar = _bind("tensor_copy__scalar", P, _Scalar, P)
 c_fill = _bind("tensor_fill", P, P, P)
 c_fill_scalar = _bind("tensor_fill_scalar", P, _Scalar, P)
 c_fill_ = _bind("tensor_fill_", P, P)
@@ -3485,7 +3486,7 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
     return result
 
 
-@_changes("TTB", "tensor_words_copy_")
+@_changes("TOB", "tensor_words_copy_", "tensor_words_copy__scalar")
 def copy_(input, src, non_blocking=False):
     """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory.
 
@@ -3496,10 +3497,13 @@ def copy_(input, src, non_blocking=False):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "copy_", "input")
     if src.__class__ is not _Tensor:
-        src = _tensor(src, "copy_", "src")
+        src = _number(src, "copy_", "src")
     if non_blocking.__class__ is not _Bool:
         non_blocking = _flag(non_blocking, "copy_", "non_blocking")
-    status = c_copy_(input._h, src._h, non_blocking)
+    if src.__class__ is _Scalar:
+        status = c_copy__scalar(input._h, src, non_blocking)
+    else:
+        status = c_copy_(input._h, src._h, non_blocking)
     if status:
         raise _failure(status)
     return input
