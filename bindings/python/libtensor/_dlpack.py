@@ -29,13 +29,13 @@ CPU, CUDA = 1, 2
 
 @CFUNCTYPE(None, c_void_p)
 def discard(capsule, is_valid=dying_is, pointer=dying_pointer, free=c_discard):
-    """Frees what nobody consumed."""
+    """Frees what nobody consumed, where direct_discard cannot: an exception that is on its way then gets lost."""
     for name in (NAME, VERSIONED_NAME):
         if is_valid(capsule, name):
             free(pointer(capsule, name), name is VERSIONED_NAME)
 
 
-destructor = cast(discard, c_void_p).value
+destructor = cast(_direct.direct.direct_discard if _direct.direct else discard, c_void_p).value
 
 
 def device(tensor):

@@ -32,7 +32,7 @@ def wrapped_dim(dim, n, what):
 
 def given_to(cls, tensor):
     """An object of a subclass with the handle of a tensor, which has none from now on."""
-    made = object.__new__(cls)
+    made = _direct.TensorBase.__new__(cls)
     made._h, tensor._h = tensor._h, 0
     return made
 
