@@ -37,7 +37,11 @@ def test_attributes_of_tensors_come_back(tmp_path):
     y.shared, y.x, y.meta = shared, x, torch.empty(2, device="meta")
     y.meta.note = 3
     torch.save({"y": y, "x": x, "again": x, "view": x[1:]}, tmp_path / "a.pt")
-    for found in (torch.load(tmp_path / "a.pt"), torch.load(tmp_path / "a.pt", mmap=True), torch.load(tmp_path / "a.pt", map_location=lambda s, _: s)):
+    for found in (
+        torch.load(tmp_path / "a.pt"),
+        torch.load(tmp_path / "a.pt", mmap=True),
+        torch.load(tmp_path / "a.pt", map_location=lambda s, _: s),
+    ):
         assert found["x"] is found["again"] is found["y"].x and found["x"].tag == "a"
         assert found["x"].shared is found["y"].shared and torch.equal(found["x"].shared[1]["b"], torch.zeros(3))
         assert found["y"].stride() == (1, 2) and found["y"].meta.note == 3 and found["y"].meta.is_meta
