@@ -361,7 +361,7 @@ class Tensor(_direct.TensorBase):
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         """The result of a NumPy function of tensors."""
-        return _dlpack.from_numpy(array)
+        return _overrides.converted(_dlpack.from_numpy(array), type(self))
 
     @property
     def __array_interface__(self):

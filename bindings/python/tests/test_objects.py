@@ -138,3 +138,21 @@ def test_objects_that_no_constructor_made(kind, use, capfd):
     gc.collect()
     assert "ignored" not in capfd.readouterr().err
     assert not hasattr(kind(), "colour")
+
+
+def test_public_classes_are_the_packages():
+    for kind in (torch.Tensor, torch.Size, torch.dtype, torch.device, torch.finfo, torch.Generator, torch.UntypedStorage):
+        assert kind.__module__ == "libtensor" and getattr(torch, kind.__name__) is kind
+    assert torch.typename(torch.Tensor) == "libtensor.Tensor" and repr(torch.Tensor) == "<class 'libtensor.Tensor'>"
+    assert pickle.loads(pickle.dumps(torch.Tensor)) is torch.Tensor
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)])
+def test_modes_of_gradients_give_no_object(mode):
+    with mode() as given:
+        assert given is None
+
+
+def test_no_generators_on_meta():
+    with pytest.raises(RuntimeError, match="no generators on the meta device"):
+        torch.Generator("meta")
