@@ -19,15 +19,16 @@ func census() map[dtype.DType]ops.Usage {
 	defer slots.Unlock()
 	for i := range slots.made {
 		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
+		t := s.tensor // another thread may take or empty the slot meanwhile
 		v := viewed{s.storage, dtype.None}
-		if s.tensor != nil {
-			v = viewed{s.tensor.Storage(), s.tensor.DType()}
+		if t != nil {
+			v = viewed{t.Storage(), t.DType()}
 		}
 		if v.storage == nil {
 			continue
 		}
 		u := usage[v.dtype]
-		if s.tensor != nil {
+		if t != nil {
 			u.Tensors++
 		}
 		if !seen[v] {

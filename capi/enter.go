@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -26,7 +27,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 			code = fail(panicked(v))
 		}
 	}()
-	drain()
+	drain(c.thread)
 	f := frame{c: c}
 	if c.number != 0 {
 		t, err := tensor.Number(f.scalar(int(c.number) - 1))
@@ -40,7 +41,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	if c.mode == C.LT_OUT {
 		err = f.runOut()
 	} else {
-		err = calls[c.op](f)
+		err = calls[c.op](aten.Ctx{}, f)
 	}
 	if err != nil {
 		return fail(err)
@@ -68,7 +69,7 @@ func (f frame) runOut() (err error) {
 			}
 		}
 	}()
-	err = calls[f.c.op](f)
+	err = calls[f.c.op](aten.Ctx{}, f)
 	done = true
 	return err
 }
@@ -76,7 +77,7 @@ func (f frame) runOut() (err error) {
 // lt_drain releases freed handles without waiting for the next call.
 //
 //export lt_drain
-func lt_drain() { drain() }
+func lt_drain(thread *C.lt_thread) { drain(thread) }
 
 // panicked is the error of a call that ended in a panic: a refusal, or a defect of the library.
 func panicked(v any) error {

@@ -292,7 +292,7 @@ func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
 		t.Release()
 		return err
 	}
-	s, err := newTensor(t)
+	s, err := newTensor(f.c.thread, t)
 	if err == nil {
 		*(*unsafe.Pointer)(f.result(i)) = handleOf(s)
 	}
@@ -354,7 +354,7 @@ func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 	array := C.malloc(C.size_t(max(n, 1) * 8))
 	handles := unsafe.Slice((*unsafe.Pointer)(array), n)
 	for k, t := range tensors {
-		s, err := newTensor(t)
+		s, err := newTensor(f.c.thread, t)
 		if err != nil {
 			C.tensor_list_free((**C.tensor_t)(array), C.int64_t(k))
 			for _, rest := range tensors[k+1:] {
@@ -372,7 +372,7 @@ func (f frame) setStorage(err error, s *storage.Storage) error {
 	if err != nil {
 		return err
 	}
-	h, err := newStorage(s)
+	h, err := newStorage(f.c.thread, s)
 	if err != nil {
 		return err
 	}
@@ -384,7 +384,7 @@ func (f frame) setGenerator(err error, g *random.Generator) error {
 	if err != nil {
 		return err
 	}
-	h, err := newGenerator(g)
+	h, err := newGenerator(f.c.thread, g)
 	if err != nil {
 		return err
 	}

@@ -2,1574 +2,1925 @@
 
 package main
 
-import "github.com/libtensor/libtensor/engine/ops"
+import "github.com/libtensor/libtensor/engine/aten"
 
 // calls is indexed by lt_frame.op.
-var calls = [...]func(frame) error{
-	func(f frame) error {
-		r0, err := ops.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+var calls = [...]func(aten.Ctx, frame) error{
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // add
-	func(f frame) error {
-		r0, err := ops.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // sub
-	func(f frame) error {
-		r0, err := ops.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // subtract
-	func(f frame) error {
-		r0, err := ops.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // rsub
-	func(f frame) error {
-		r0, err := ops.Mul(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // mul
-	func(f frame) error {
-		r0, err := ops.Mul(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // multiply
-	func(f frame) error {
-		r0, err := ops.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
 		return f.setTensors(err, r0)
 	}, // div
-	func(f frame) error {
-		r0, err := ops.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
 		return f.setTensors(err, r0)
 	}, // divide
-	func(f frame) error {
-		r0, err := ops.TrueDivide(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TrueDivide(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // true_divide
-	func(f frame) error {
-		r0, err := ops.FloorDivide(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FloorDivide(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // floor_divide
-	func(f frame) error {
-		r0, err := ops.Remainder(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Remainder(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // remainder
-	func(f frame) error {
-		r0, err := ops.Fmod(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Fmod(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // fmod
-	func(f frame) error {
-		r0, err := ops.Pow(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // pow
-	func(f frame) error {
-		r0, err := ops.FloatPower(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FloatPower(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // float_power
-	func(f frame) error { r0, err := ops.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // neg
-	func(f frame) error { r0, err := ops.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // negative
-	func(f frame) error { r0, err := ops.Positive(f.tensor(0)); return f.setTensors(err, r0) },             // positive
-	func(f frame) error { r0, err := ops.Square(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // square
-	func(f frame) error { r0, err := ops.Reciprocal(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // reciprocal
-	func(f frame) error { r0, err := ops.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // abs
-	func(f frame) error { r0, err := ops.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // absolute
-	func(f frame) error { r0, err := ops.Sign(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },       // sign
-	func(f frame) error { r0, err := ops.Sgn(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // sgn
-	func(f frame) error {
-		r0, err := ops.Copysign(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error { r0, err := c.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // neg
+	func(c aten.Ctx, f frame) error { r0, err := c.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // negative
+	func(c aten.Ctx, f frame) error { r0, err := c.Positive(f.tensor(0)); return f.setTensors(err, r0) },      // positive
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Square(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // square
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Reciprocal(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // reciprocal
+	func(c aten.Ctx, f frame) error { r0, err := c.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // abs
+	func(c aten.Ctx, f frame) error { r0, err := c.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // absolute
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sign(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // sign
+	func(c aten.Ctx, f frame) error { r0, err := c.Sgn(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sgn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Copysign(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // copysign
-	func(f frame) error {
-		r0, err := ops.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	}, // addcmul
-	func(f frame) error {
-		r0, err := ops.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	}, // addcdiv
-	func(f frame) error {
-		r0, err := ops.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // lerp
-	func(f frame) error {
-		r0, err := ops.Eq(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // eq
-	func(f frame) error {
-		r0, err := ops.Ne(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // ne
-	func(f frame) error {
-		r0, err := ops.Ne(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // not_equal
-	func(f frame) error {
-		r0, err := ops.Lt(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // lt
-	func(f frame) error {
-		r0, err := ops.Lt(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // less
-	func(f frame) error {
-		r0, err := ops.Le(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // le
-	func(f frame) error {
-		r0, err := ops.Le(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // less_equal
-	func(f frame) error {
-		r0, err := ops.Gt(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // gt
-	func(f frame) error {
-		r0, err := ops.Gt(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // greater
-	func(f frame) error {
-		r0, err := ops.Ge(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // ge
-	func(f frame) error {
-		r0, err := ops.Ge(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // greater_equal
-	func(f frame) error { r0, err := ops.Equal(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) }, // equal
-	func(f frame) error {
-		r0, err := ops.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Equal(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	}, // equal
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setTensors(err, r0)
 	}, // isclose
-	func(f frame) error {
-		r0, err := ops.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setBool(err, r0)
 	}, // allclose
-	func(f frame) error { r0, err := ops.Isnan(f.tensor(0)); return f.setTensors(err, r0) },              // isnan
-	func(f frame) error { r0, err := ops.Isinf(f.tensor(0)); return f.setTensors(err, r0) },              // isinf
-	func(f frame) error { r0, err := ops.Isfinite(f.tensor(0)); return f.setTensors(err, r0) },           // isfinite
-	func(f frame) error { r0, err := ops.Isreal(f.tensor(0)); return f.setTensors(err, r0) },             // isreal
-	func(f frame) error { r0, err := ops.Isposinf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // isposinf
-	func(f frame) error { r0, err := ops.Isneginf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // isneginf
-	func(f frame) error { r0, err := ops.Signbit(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // signbit
-	func(f frame) error {
-		r0, err := ops.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error { r0, err := c.Isnan(f.tensor(0)); return f.setTensors(err, r0) },    // isnan
+	func(c aten.Ctx, f frame) error { r0, err := c.Isinf(f.tensor(0)); return f.setTensors(err, r0) },    // isinf
+	func(c aten.Ctx, f frame) error { r0, err := c.Isfinite(f.tensor(0)); return f.setTensors(err, r0) }, // isfinite
+	func(c aten.Ctx, f frame) error { r0, err := c.Isreal(f.tensor(0)); return f.setTensors(err, r0) },   // isreal
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Isposinf(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // isposinf
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Isneginf(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // isneginf
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Signbit(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // signbit
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // complex.parts
-	func(f frame) error {
-		r0, err := ops.Polar(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Polar(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // polar
-	func(f frame) error { r0, err := ops.Real(f.tensor(0)); return f.setTensors(err, r0) },                    // real
-	func(f frame) error { r0, err := ops.Imag(f.tensor(0)); return f.setTensors(err, r0) },                    // imag
-	func(f frame) error { r0, err := ops.ViewAsReal(f.tensor(0)); return f.setTensors(err, r0) },              // view_as_real
-	func(f frame) error { r0, err := ops.ViewAsComplex(f.tensor(0)); return f.setTensors(err, r0) },           // view_as_complex
-	func(f frame) error { r0, err := ops.Conj(f.tensor(0)); return f.setTensors(err, r0) },                    // conj
-	func(f frame) error { r0, err := ops.ConjPhysical(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // conj_physical
-	func(f frame) error { r0, err := ops.ResolveConj(f.tensor(0)); return f.setTensors(err, r0) },             // resolve_conj
-	func(f frame) error { r0, err := ops.ResolveNeg(f.tensor(0)); return f.setTensors(err, r0) },              // resolve_neg
-	func(f frame) error { r0, err := ops.Angle(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },         // angle
-	func(f frame) error { r0, err := ops.Clone(f.tensor(0), f.format(1)); return f.setTensors(err, r0) },      // clone
-	func(f frame) error { r0, err := ops.Contiguous(f.tensor(0), f.format(1)); return f.setTensors(err, r0) }, // contiguous
-	func(f frame) error {
-		r0, err := ops.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
+	func(c aten.Ctx, f frame) error { r0, err := c.Real(f.tensor(0)); return f.setTensors(err, r0) },          // real
+	func(c aten.Ctx, f frame) error { r0, err := c.Imag(f.tensor(0)); return f.setTensors(err, r0) },          // imag
+	func(c aten.Ctx, f frame) error { r0, err := c.ViewAsReal(f.tensor(0)); return f.setTensors(err, r0) },    // view_as_real
+	func(c aten.Ctx, f frame) error { r0, err := c.ViewAsComplex(f.tensor(0)); return f.setTensors(err, r0) }, // view_as_complex
+	func(c aten.Ctx, f frame) error { r0, err := c.Conj(f.tensor(0)); return f.setTensors(err, r0) },          // conj
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ConjPhysical(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // conj_physical
+	func(c aten.Ctx, f frame) error { r0, err := c.ResolveConj(f.tensor(0)); return f.setTensors(err, r0) }, // resolve_conj
+	func(c aten.Ctx, f frame) error { r0, err := c.ResolveNeg(f.tensor(0)); return f.setTensors(err, r0) },  // resolve_neg
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Angle(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // angle
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Clone(f.tensor(0), f.format(1))
+		return f.setTensors(err, r0)
+	}, // clone
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Contiguous(f.tensor(0), f.format(1))
+		return f.setTensors(err, r0)
+	}, // contiguous
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
 		return f.setTensors(err, r0)
 	}, // to.options
-	func(f frame) error { err := ops.Copy(f.tensor(0), f.tensor(1), f.bool(2)); f.refresh(0); return err }, // copy_
-	func(f frame) error {
-		r0, err := ops.Fill(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		err := c.Copy(f.tensor(0), f.tensor(1), f.bool(2))
+		f.refresh(0)
+		return err
+	}, // copy_
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Fill(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // fill
-	func(f frame) error { err := ops.Zero(f.tensor(0)); f.refresh(0); return err },                           // zero_
-	func(f frame) error { r0, err := ops.Item(f.tensor(0)); return f.setScalar(err, r0) },                    // item
-	func(f frame) error { r0, err := ops.IsContiguous(f.tensor(0), f.format(1)); return f.setBool(err, r0) }, // is_contiguous
-	func(f frame) error { r0, err := ops.IsSetTo(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },      // is_set_to
-	func(f frame) error {
-		err := ops.Resize(f.unbacked(0), f.ints(1), f.format(2))
+	func(c aten.Ctx, f frame) error { err := c.Zero(f.tensor(0)); f.refresh(0); return err },        // zero_
+	func(c aten.Ctx, f frame) error { r0, err := c.Item(f.tensor(0)); return f.setScalar(err, r0) }, // item
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IsContiguous(f.tensor(0), f.format(1))
+		return f.setBool(err, r0)
+	}, // is_contiguous
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IsSetTo(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	}, // is_set_to
+	func(c aten.Ctx, f frame) error {
+		err := c.Resize(f.unbacked(0), f.ints(1), f.format(2))
 		f.refresh(0)
 		return err
 	}, // resize_
-	func(f frame) error {
-		r0, err := ops.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // narrow_copy
-	func(f frame) error {
-		err := ops.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
 		f.refresh(0)
 		return err
 	}, // resize_as_
-	func(f frame) error { err := ops.Set(f.unbacked(0)); f.refresh(0); return err },                    // set_
-	func(f frame) error { err := ops.SetTensor(f.unbacked(0), f.tensor(1)); f.refresh(0); return err }, // set_.tensor
-	func(f frame) error {
-		err := ops.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
+	func(c aten.Ctx, f frame) error { err := c.Set(f.unbacked(0)); f.refresh(0); return err }, // set_
+	func(c aten.Ctx, f frame) error {
+		err := c.SetTensor(f.unbacked(0), f.tensor(1))
+		f.refresh(0)
+		return err
+	}, // set_.tensor
+	func(c aten.Ctx, f frame) error {
+		err := c.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	}, // set_.tensor_geometry
-	func(f frame) error { err := ops.SetStorage(f.unbacked(0), f.storage(1)); f.refresh(0); return err }, // set_.storage
-	func(f frame) error {
-		err := ops.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
+	func(c aten.Ctx, f frame) error {
+		err := c.SetStorage(f.unbacked(0), f.storage(1))
+		f.refresh(0)
+		return err
+	}, // set_.storage
+	func(c aten.Ctx, f frame) error {
+		err := c.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	}, // set_.storage_geometry
-	func(f frame) error {
-		err := ops.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
 		f.refresh(0)
 		return err
 	}, // fill_diagonal_
-	func(f frame) error {
-		r0, err := ops.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // zeros
-	func(f frame) error {
-		r0, err := ops.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // ones
-	func(f frame) error {
-		r0, err := ops.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // full
-	func(f frame) error {
-		r0, err := ops.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	}, // empty
-	func(f frame) error {
-		r0, err := ops.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // empty_strided
-	func(f frame) error {
-		r0, err := ops.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // empty_permuted
-	func(f frame) error {
-		r0, err := ops.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // scalar_tensor
-	func(f frame) error {
-		r0, err := ops.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // arange.start
-	func(f frame) error {
-		r0, err := ops.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // arange.start_step
-	func(f frame) error {
-		r0, err := ops.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // arange
-	func(f frame) error {
-		r0, err := ops.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // range
-	func(f frame) error {
-		r0, err := ops.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // linspace
-	func(f frame) error {
-		r0, err := ops.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // linspace.tensor_tensor
-	func(f frame) error {
-		r0, err := ops.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // linspace.tensor_scalar
-	func(f frame) error {
-		r0, err := ops.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // linspace.scalar_tensor
-	func(f frame) error {
-		r0, err := ops.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // logspace
-	func(f frame) error {
-		r0, err := ops.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // logspace.tensor_tensor
-	func(f frame) error {
-		r0, err := ops.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // logspace.tensor_scalar
-	func(f frame) error {
-		r0, err := ops.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // logspace.scalar_tensor
-	func(f frame) error {
-		r0, err := ops.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // eye
-	func(f frame) error {
-		r0, err := ops.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // eye.m
-	func(f frame) error {
-		r0, err := ops.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // tril_indices
-	func(f frame) error {
-		r0, err := ops.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // triu_indices
-	func(f frame) error {
-		r0, err := ops.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	}, // empty_like
-	func(f frame) error {
-		r0, err := ops.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	}, // zeros_like
-	func(f frame) error {
-		r0, err := ops.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	}, // ones_like
-	func(f frame) error {
-		r0, err := ops.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
 	}, // full_like
-	func(f frame) error {
-		r0, err := ops.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // new_empty
-	func(f frame) error {
-		r0, err := ops.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // new_empty_strided
-	func(f frame) error {
-		r0, err := ops.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // new_full
-	func(f frame) error {
-		r0, err := ops.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // new_zeros
-	func(f frame) error {
-		r0, err := ops.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // new_ones
-	func(f frame) error {
-		r0, err := ops.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // bartlett_window
-	func(f frame) error {
-		r0, err := ops.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // hann_window
-	func(f frame) error {
-		r0, err := ops.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // hamming_window
-	func(f frame) error {
-		r0, err := ops.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // blackman_window
-	func(f frame) error {
-		r0, err := ops.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // kaiser_window
-	func(f frame) error {
-		r0, err := ops.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // vander
-	func(f frame) error { return ops.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
-	func(f frame) error {
-		r0, err := ops.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // save_bytes
-	func(f frame) error { return ops.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3)) }, // save_dict
-	func(f frame) error {
-		r0, r1, err := ops.Load(f.str(0), f.strOptional(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { return c.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3)) }, // save_dict
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Load(f.str(0), f.strOptional(1), f.bool(2))
 		return f.setMixed(err, r0, r1)
 	}, // load
-	func(f frame) error {
-		r0, r1, err := ops.LoadBytes(f.tensor(0), f.strOptional(1))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LoadBytes(f.tensor(0), f.strOptional(1))
 		return f.setMixed(err, r0, r1)
 	}, // load_bytes
-	func(f frame) error {
-		r0, r1, err := ops.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
 		return f.setMixed(err, r0, r1)
 	}, // load_dict
-	func(f frame) error {
-		return ops.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
+	func(c aten.Ctx, f frame) error {
+		return c.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
 	}, // safetensors_save_file
-	func(f frame) error {
-		r0, err := ops.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
 		return f.setTensors(err, r0)
 	}, // safetensors_save
-	func(f frame) error {
-		r0, r1, r2, err := ops.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
 		return f.setMixed(err, r0, r1, r2)
 	}, // safetensors_load_file
-	func(f frame) error {
-		r0, r1, r2, err := ops.SafetensorsLoad(f.tensor(0))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.SafetensorsLoad(f.tensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	}, // safetensors_load
-	func(f frame) error {
-		r0, r1, r2, err := ops.SafetensorsOpen(f.str(0))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.SafetensorsOpen(f.str(0))
 		return f.setMixed(err, r0, r1, r2)
 	}, // safetensors_open
-	func(f frame) error { return ops.NpySave(f.str(0), f.tensor(1)) },                                 // npy_save
-	func(f frame) error { r0, err := ops.NpySaveBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_save_bytes
-	func(f frame) error { r0, err := ops.NpyLoad(f.str(0), f.bool(1)); return f.setTensors(err, r0) }, // npy_load
-	func(f frame) error { r0, err := ops.NpyLoadBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_load_bytes
-	func(f frame) error { r0, err := ops.NpyLength(f.tensor(0)); return f.setInt(err, r0) },           // npy_length
-	func(f frame) error { return ops.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },                     // npz_save
-	func(f frame) error {
-		r0, err := ops.NpzSaveBytes(f.strs(0), f.tensors(1))
+	func(c aten.Ctx, f frame) error { return c.NpySave(f.str(0), f.tensor(1)) },                              // npy_save
+	func(c aten.Ctx, f frame) error { r0, err := c.NpySaveBytes(f.tensor(0)); return f.setTensors(err, r0) }, // npy_save_bytes
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NpyLoad(f.str(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}, // npy_load
+	func(c aten.Ctx, f frame) error { r0, err := c.NpyLoadBytes(f.tensor(0)); return f.setTensors(err, r0) }, // npy_load_bytes
+	func(c aten.Ctx, f frame) error { r0, err := c.NpyLength(f.tensor(0)); return f.setInt(err, r0) },        // npy_length
+	func(c aten.Ctx, f frame) error { return c.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },                  // npz_save
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NpzSaveBytes(f.strs(0), f.tensors(1))
 		return f.setTensors(err, r0)
 	}, // npz_save_bytes
-	func(f frame) error { r0, r1, err := ops.NpzLoad(f.str(0)); return f.setMixed(err, r0, r1) },         // npz_load
-	func(f frame) error { r0, r1, err := ops.NpzLoadBytes(f.tensor(0)); return f.setMixed(err, r0, r1) }, // npz_load_bytes
-	func(f frame) error { return ops.FileWrite(f.str(0), f.tensor(1)) },                                  // file_write
-	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sqrt
-	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // rsqrt
-	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // exp
-	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp2
-	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // expm1
-	func(f frame) error { r0, err := ops.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // log
-	func(f frame) error { r0, err := ops.Log2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // log2
-	func(f frame) error { r0, err := ops.Log10(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log10
-	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log1p
-	func(f frame) error { r0, err := ops.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // sin
-	func(f frame) error { r0, err := ops.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // cos
-	func(f frame) error { r0, err := ops.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // tan
-	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // asin
-	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arcsin
-	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // acos
-	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arccos
-	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // atan
-	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arctan
-	func(f frame) error { r0, err := ops.Sinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sinh
-	func(f frame) error { r0, err := ops.Cosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // cosh
-	func(f frame) error { r0, err := ops.Tanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // tanh
-	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // asinh
-	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arcsinh
-	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // acosh
-	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arccosh
-	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // atanh
-	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arctanh
-	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // sigmoid
-	func(f frame) error {
-		r0, err := ops.Atan2(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error { r0, r1, err := c.NpzLoad(f.str(0)); return f.setMixed(err, r0, r1) }, // npz_load
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.NpzLoadBytes(f.tensor(0))
+		return f.setMixed(err, r0, r1)
+	}, // npz_load_bytes
+	func(c aten.Ctx, f frame) error { return c.FileWrite(f.str(0), f.tensor(1)) }, // file_write
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sqrt(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // sqrt
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // rsqrt
+	func(c aten.Ctx, f frame) error { r0, err := c.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // exp
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Exp2(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // exp2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Expm1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // expm1
+	func(c aten.Ctx, f frame) error { r0, err := c.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // log
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Log2(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // log2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Log10(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // log10
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Log1p(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // log1p
+	func(c aten.Ctx, f frame) error { r0, err := c.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sin
+	func(c aten.Ctx, f frame) error { r0, err := c.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // cos
+	func(c aten.Ctx, f frame) error { r0, err := c.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // tan
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Asin(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // asin
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Asin(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // arcsin
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Acos(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // acos
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Acos(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // arccos
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Atan(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // atan
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Atan(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // arctan
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sinh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // sinh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cosh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // cosh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Tanh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // tanh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Asinh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // asinh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Asinh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // arcsinh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Acosh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // acosh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Acosh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // arccosh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Atanh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // atanh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Atanh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // arctanh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // sigmoid
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // atan2
-	func(f frame) error {
-		r0, err := ops.Atan2(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // arctan2
-	func(f frame) error {
-		r0, err := ops.Hypot(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Hypot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // hypot
-	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index_get
-	func(f frame) error {
-		err := ops.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexGet(f.tensor(0), f.index(1))
+		return f.setTensors(err, r0)
+	}, // index_get
+	func(c aten.Ctx, f frame) error {
+		err := c.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
 		f.refresh(0)
 		return err
 	}, // index_set_
-	func(f frame) error {
-		err := ops.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
 		f.refresh(0)
 		return err
 	}, // index_set_scalar_
-	func(f frame) error {
-		r0, err := ops.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // index_put
-	func(f frame) error {
-		r0, err := ops.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	}, // index_select
-	func(f frame) error {
-		r0, err := ops.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // masked_select
-	func(f frame) error {
-		r0, err := ops.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // masked_fill
-	func(f frame) error {
-		r0, err := ops.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	}, // masked_scatter
-	func(f frame) error {
-		r0, err := ops.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // gather
-	func(f frame) error {
-		r0, err := ops.Take(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Take(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // take
-	func(f frame) error {
-		r0, err := ops.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	}, // take_along_dim
-	func(f frame) error { r0, err := ops.Nonzero(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // nonzero
-	func(f frame) error { r, err := ops.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) },           // nonzero_numpy
-	func(f frame) error { r0, err := ops.Argwhere(f.tensor(0)); return f.setTensors(err, r0) },          // argwhere
-	func(f frame) error {
-		r0, err := ops.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Nonzero(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // nonzero
+	func(c aten.Ctx, f frame) error { r, err := c.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) },  // nonzero_numpy
+	func(c aten.Ctx, f frame) error { r0, err := c.Argwhere(f.tensor(0)); return f.setTensors(err, r0) }, // argwhere
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // put
-	func(f frame) error {
-		r0, err := ops.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	}, // scatter.src
-	func(f frame) error {
-		r0, err := ops.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	}, // scatter.value
-	func(f frame) error {
-		r0, err := ops.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
 		return f.setTensors(err, r0)
 	}, // scatter.src_reduce
-	func(f frame) error {
-		r0, err := ops.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
 		return f.setTensors(err, r0)
 	}, // scatter.value_reduce
-	func(f frame) error {
-		r0, err := ops.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	}, // scatter_add
-	func(f frame) error {
-		r0, err := ops.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	}, // scatter_reduce
-	func(f frame) error {
-		r0, err := ops.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // index_add
-	func(f frame) error {
-		r0, err := ops.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	}, // index_copy
-	func(f frame) error {
-		r0, err := ops.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
 		return f.setTensors(err, r0)
 	}, // index_fill
-	func(f frame) error {
-		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	}, // index_reduce
-	func(f frame) error { r, err := ops.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) }, // where.condition
-	func(f frame) error {
-		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+	func(c aten.Ctx, f frame) error { r, err := c.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) }, // where.condition
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // cat
-	func(f frame) error {
-		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // concat
-	func(f frame) error {
-		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // concatenate
-	func(f frame) error {
-		r0, err := ops.Stack(f.out(0), f.tensors(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Stack(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // stack
-	func(f frame) error { r0, err := ops.Hstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // hstack
-	func(f frame) error { r0, err := ops.Vstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // vstack
-	func(f frame) error { r0, err := ops.Vstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // row_stack
-	func(f frame) error { r0, err := ops.Dstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // dstack
-	func(f frame) error { r0, err := ops.ColumnStack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) }, // column_stack
-	func(f frame) error { r0, err := ops.Atleast1d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_1d
-	func(f frame) error { r, err := ops.Atleast1dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_1d.sequence
-	func(f frame) error { r0, err := ops.Atleast2d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_2d
-	func(f frame) error { r, err := ops.Atleast2dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_2d.sequence
-	func(f frame) error { r0, err := ops.Atleast3d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_3d
-	func(f frame) error { r, err := ops.Atleast3dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_3d.sequence
-	func(f frame) error { r, err := ops.BroadcastTensors(f.tensors(0)); return f.setList(err, r) },           // broadcast_tensors
-	func(f frame) error { r, err := ops.Meshgrid(f.tensors(0), f.strOptional(1)); return f.setList(err, r) }, // meshgrid
-	func(f frame) error { r0, err := ops.CartesianProd(f.tensors(0)); return f.setTensors(err, r0) },         // cartesian_prod
-	func(f frame) error {
-		r0, err := ops.Combinations(f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Hstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // hstack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Vstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // vstack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Vstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // row_stack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Dstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // dstack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ColumnStack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // column_stack
+	func(c aten.Ctx, f frame) error { r0, err := c.Atleast1d(f.tensor(0)); return f.setTensors(err, r0) },     // atleast_1d
+	func(c aten.Ctx, f frame) error { r, err := c.Atleast1dSequence(f.tensors(0)); return f.setList(err, r) }, // atleast_1d.sequence
+	func(c aten.Ctx, f frame) error { r0, err := c.Atleast2d(f.tensor(0)); return f.setTensors(err, r0) },     // atleast_2d
+	func(c aten.Ctx, f frame) error { r, err := c.Atleast2dSequence(f.tensors(0)); return f.setList(err, r) }, // atleast_2d.sequence
+	func(c aten.Ctx, f frame) error { r0, err := c.Atleast3d(f.tensor(0)); return f.setTensors(err, r0) },     // atleast_3d
+	func(c aten.Ctx, f frame) error { r, err := c.Atleast3dSequence(f.tensors(0)); return f.setList(err, r) }, // atleast_3d.sequence
+	func(c aten.Ctx, f frame) error { r, err := c.BroadcastTensors(f.tensors(0)); return f.setList(err, r) },  // broadcast_tensors
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Meshgrid(f.tensors(0), f.strOptional(1))
+		return f.setList(err, r)
+	}, // meshgrid
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CartesianProd(f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // cartesian_prod
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Combinations(f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // combinations
-	func(f frame) error { r0, err := ops.BlockDiag(f.tensors(0)); return f.setTensors(err, r0) },        // block_diag
-	func(f frame) error { r0, err := ops.Repeat(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // repeat
-	func(f frame) error { r0, err := ops.Tile(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },   // tile
-	func(f frame) error {
-		r0, err := ops.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
+	func(c aten.Ctx, f frame) error { r0, err := c.BlockDiag(f.tensors(0)); return f.setTensors(err, r0) }, // block_diag
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Repeat(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // repeat
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Tile(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // tile
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	}, // repeat_interleave.int
-	func(f frame) error {
-		r0, err := ops.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	}, // repeat_interleave.tensor
-	func(f frame) error {
-		r0, err := ops.RepeatInterleave(f.tensor(0), f.intOptional(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RepeatInterleave(f.tensor(0), f.intOptional(1))
 		return f.setTensors(err, r0)
 	}, // repeat_interleave
-	func(f frame) error {
-		r0, err := ops.Roll(f.tensor(0), f.ints(1), f.ints(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Roll(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // roll
-	func(f frame) error { r0, err := ops.Flip(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // flip
-	func(f frame) error { r0, err := ops.Fliplr(f.tensor(0)); return f.setTensors(err, r0) },          // fliplr
-	func(f frame) error { r0, err := ops.Flipud(f.tensor(0)); return f.setTensors(err, r0) },          // flipud
-	func(f frame) error {
-		r0, err := ops.Rot90(f.tensor(0), f.int(1), f.ints(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Flip(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // flip
+	func(c aten.Ctx, f frame) error { r0, err := c.Fliplr(f.tensor(0)); return f.setTensors(err, r0) }, // fliplr
+	func(c aten.Ctx, f frame) error { r0, err := c.Flipud(f.tensor(0)); return f.setTensors(err, r0) }, // flipud
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Rot90(f.tensor(0), f.int(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // rot90
-	func(f frame) error {
-		r0, err := ops.Tril(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Tril(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // tril
-	func(f frame) error {
-		r0, err := ops.Triu(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Triu(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // triu
-	func(f frame) error {
-		r0, err := ops.Diag(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Diag(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // diag
-	func(f frame) error {
-		r0, err := ops.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // diag_embed
-	func(f frame) error { r0, err := ops.Diagflat(f.tensor(0), f.int(1)); return f.setTensors(err, r0) }, // diagflat
-	func(f frame) error {
-		r0, err := ops.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Diagflat(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // diagflat
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0)
 	}, // diagonal_scatter
-	func(f frame) error {
-		r0, err := ops.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // select_scatter
-	func(f frame) error {
-		r0, err := ops.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
 		return f.setTensors(err, r0)
 	}, // slice_scatter
-	func(f frame) error {
-		r0, err := ops.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
 		return f.setTensors(err, r0)
 	}, // as_strided_scatter
-	func(f frame) error { r, err := ops.UnravelIndex(f.tensor(0), f.ints(1)); return f.setList(err, r) },   // unravel_index
-	func(f frame) error { r0, err := ops.SumToSize(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // sum_to_size
-	func(f frame) error {
-		r0, err := ops.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.UnravelIndex(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	}, // unravel_index
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SumToSize(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // sum_to_size
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // constant_pad_nd
-	func(f frame) error {
-		r0, err := ops.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_and
-	func(f frame) error {
-		r0, err := ops.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_or
-	func(f frame) error {
-		r0, err := ops.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_xor
-	func(f frame) error { r0, err := ops.LogicalNot(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // logical_not
-	func(f frame) error {
-		r0, err := ops.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogicalNot(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // logical_not
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // bitwise_and
-	func(f frame) error {
-		r0, err := ops.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // bitwise_or
-	func(f frame) error {
-		r0, err := ops.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // bitwise_xor
-	func(f frame) error { r0, err := ops.BitwiseNot(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // bitwise_not
-	func(f frame) error {
-		r0, err := ops.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BitwiseNot(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // bitwise_not
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // bitwise_left_shift
-	func(f frame) error {
-		r0, err := ops.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // bitwise_right_shift
-	func(f frame) error {
-		r0, err := ops.Matmul(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // matmul
-	func(f frame) error {
-		r0, err := ops.Mm(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // mm
-	func(f frame) error {
-		r0, err := ops.Mm(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // spmm
-	func(f frame) error {
-		r0, err := ops.Bmm(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Bmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // bmm
-	func(f frame) error {
-		r0, err := ops.Mv(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mv(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // mv
-	func(f frame) error {
-		r0, err := ops.Dot(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // dot
-	func(f frame) error {
-		r0, err := ops.Vdot(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Vdot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // vdot
-	func(f frame) error {
-		r0, err := ops.Inner(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Inner(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // inner
-	func(f frame) error {
-		r0, err := ops.Outer(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // outer
-	func(f frame) error {
-		r0, err := ops.Outer(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // ger
-	func(f frame) error {
-		r0, err := ops.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // addmm
-	func(f frame) error {
-		r0, err := ops.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // baddbmm
-	func(f frame) error {
-		r0, err := ops.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // addbmm
-	func(f frame) error {
-		r0, err := ops.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // addmv
-	func(f frame) error {
-		r0, err := ops.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // addr
-	func(f frame) error { r0, err := ops.Einsum(f.str(0), f.tensors(1)); return f.setTensors(err, r0) }, // einsum
-	func(f frame) error {
-		r0, err := ops.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Einsum(f.str(0), f.tensors(1))
+		return f.setTensors(err, r0)
+	}, // einsum
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // tensordot
-	func(f frame) error {
-		r0, err := ops.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
 		return f.setTensors(err, r0)
 	}, // tensordot.dims
-	func(f frame) error {
-		r0, err := ops.Kron(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Kron(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // kron
-	func(f frame) error {
-		r0, err := ops.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
 		return f.setTensors(err, r0)
 	}, // cdist
-	func(f frame) error {
-		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string
-	func(f frame) error { r0, err := ops.ScalarOperand(f.scalar(0)); return f.setTensors(err, r0) },           // scalar_operand
-	func(f frame) error { r0, err := ops.ResultType(f.operand(0), f.operand(1)); return f.setDtype(err, r0) }, // result_type
-	func(f frame) error { r0, err := ops.PromoteTypes(f.dtype(0), f.dtype(1)); return f.setDtype(err, r0) },   // promote_types
-	func(f frame) error { r0, err := ops.CanCast(f.dtype(0), f.dtype(1)); return f.setBool(err, r0) },         // can_cast
-	func(f frame) error { return ops.SetDefaultDtype(f.dtype(0)) },                                            // set_default_dtype
-	func(f frame) error { r0, err := ops.GetDefaultDtype(); return f.setDtype(err, r0) },                      // get_default_dtype
-	func(f frame) error { return ops.SetDefaultDevice(f.device(0)) },                                          // set_default_device
-	func(f frame) error { r0, err := ops.GetDefaultDevice(); return f.setDevice(err, r0) },                    // get_default_device
-	func(f frame) error { r0, err := ops.ParseDevice(f.str(0)); return f.setDevice(err, r0) },                 // parse_device
-	func(f frame) error { return ops.SetNumThreads(f.int(0)) },                                                // set_num_threads
-	func(f frame) error { r0, err := ops.GetNumThreads(); return f.setInt(err, r0) },                          // get_num_threads
-	func(f frame) error { r0, err := ops.CpuTier(); return f.setStr(err, r0) },                                // cpu_tier
-	func(f frame) error { r0, err := ops.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },                  // is_nonzero
-	func(f frame) error { r0, err := ops.IsConj(f.tensor(0)); return f.setBool(err, r0) },                     // is_conj
-	func(f frame) error { r0, err := ops.IsNeg(f.tensor(0)); return f.setBool(err, r0) },                      // is_neg
-	func(f frame) error { r0, err := ops.IsSameSize(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },    // is_same_size
-	func(f frame) error {
-		r0, err := ops.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error { r0, err := c.ScalarOperand(f.scalar(0)); return f.setTensors(err, r0) }, // scalar_operand
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ResultType(f.operand(0), f.operand(1))
+		return f.setDtype(err, r0)
+	}, // result_type
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.PromoteTypes(f.dtype(0), f.dtype(1))
+		return f.setDtype(err, r0)
+	}, // promote_types
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
+		return f.setBool(err, r0)
+	}, // can_cast
+	func(c aten.Ctx, f frame) error { return c.SetDefaultDtype(f.dtype(0)) },                            // set_default_dtype
+	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },      // get_default_dtype
+	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                          // set_default_device
+	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },    // get_default_device
+	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) }, // parse_device
+	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                // set_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },          // get_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },  // is_nonzero
+	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },     // is_conj
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },      // is_neg
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	}, // is_same_size
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // rand
-	func(f frame) error {
-		r0, err := ops.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // randn
-	func(f frame) error {
-		r0, err := ops.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // randint
-	func(f frame) error {
-		r0, err := ops.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // randint.high
-	func(f frame) error {
-		r0, err := ops.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // randperm
-	func(f frame) error {
-		r0, err := ops.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
 	}, // rand_like
-	func(f frame) error {
-		r0, err := ops.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
 	}, // randn_like
-	func(f frame) error {
-		r0, err := ops.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
 		return f.setTensors(err, r0)
 	}, // randint_like
-	func(f frame) error {
-		r0, err := ops.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
 		return f.setTensors(err, r0)
 	}, // randint_like.high
-	func(f frame) error {
-		r0, err := ops.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
 	}, // normal.tensors
-	func(f frame) error {
-		r0, err := ops.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	}, // normal.size
-	func(f frame) error {
-		r0, err := ops.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	}, // bernoulli
-	func(f frame) error {
-		r0, err := ops.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
 	}, // bernoulli.p
-	func(f frame) error {
-		r0, err := ops.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	}, // multinomial
-	func(f frame) error {
-		r0, err := ops.Poisson(f.tensor(0), f.generatorOptional(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	}, // poisson
-	func(f frame) error {
-		err := ops.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	}, // uniform_
-	func(f frame) error {
-		err := ops.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	}, // normal_
-	func(f frame) error {
-		err := ops.FillRandom(f.tensor(0), f.generatorOptional(1))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillRandom(f.tensor(0), f.generatorOptional(1))
 		f.refresh(0)
 		return err
 	}, // random_
-	func(f frame) error {
-		err := ops.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // random_.to
-	func(f frame) error {
-		err := ops.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	}, // random_.from
-	func(f frame) error {
-		err := ops.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // bernoulli_
-	func(f frame) error {
-		err := ops.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // bernoulli_.tensor
-	func(f frame) error {
-		err := ops.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // exponential_
-	func(f frame) error {
-		err := ops.FillCauchy(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillCauchy(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	}, // cauchy_
-	func(f frame) error {
-		err := ops.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	}, // log_normal_
-	func(f frame) error {
-		err := ops.FillGeometric(f.tensor(0), f.float(1), f.generatorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		err := c.FillGeometric(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // geometric_
-	func(f frame) error { return ops.ManualSeed(f.int(0)) },                                                // manual_seed
-	func(f frame) error { r0, err := ops.DefaultGenerator(); return f.setGenerator(err, r0) },              // default_generator
-	func(f frame) error { r0, err := ops.GeneratorNew(f.device(0)); return f.setGenerator(err, r0) },       // generator_new
-	func(f frame) error { return ops.GeneratorManualSeed(f.generator(0), f.int(1)) },                       // generator_manual_seed
-	func(f frame) error { r0, err := ops.GeneratorSeed(f.generator(0)); return f.setInt(err, r0) },         // generator_seed
-	func(f frame) error { r0, err := ops.GeneratorInitialSeed(f.generator(0)); return f.setInt(err, r0) },  // generator_initial_seed
-	func(f frame) error { r0, err := ops.GeneratorGetState(f.generator(0)); return f.setTensors(err, r0) }, // generator_get_state
-	func(f frame) error { return ops.GeneratorSetState(f.generator(0), f.tensor(1)) },                      // generator_set_state
-	func(f frame) error {
-		r0, err := ops.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	func(c aten.Ctx, f frame) error { return c.ManualSeed(f.int(0)) },                                   // manual_seed
+	func(c aten.Ctx, f frame) error { r0, err := c.DefaultGenerator(); return f.setGenerator(err, r0) }, // default_generator
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorNew(f.device(0))
+		return f.setGenerator(err, r0)
+	}, // generator_new
+	func(c aten.Ctx, f frame) error { return c.GeneratorManualSeed(f.generator(0), f.int(1)) },               // generator_manual_seed
+	func(c aten.Ctx, f frame) error { r0, err := c.GeneratorSeed(f.generator(0)); return f.setInt(err, r0) }, // generator_seed
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorInitialSeed(f.generator(0))
+		return f.setInt(err, r0)
+	}, // generator_initial_seed
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorGetState(f.generator(0))
+		return f.setTensors(err, r0)
+	}, // generator_get_state
+	func(c aten.Ctx, f frame) error { return c.GeneratorSetState(f.generator(0), f.tensor(1)) }, // generator_set_state
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	}, // sum
-	func(f frame) error {
-		r0, err := ops.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	}, // nansum
-	func(f frame) error {
-		r0, err := ops.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	}, // prod
-	func(f frame) error {
-		r0, err := ops.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	}, // mean
-	func(f frame) error {
-		r0, err := ops.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	}, // nanmean
-	func(f frame) error {
-		r0, err := ops.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // any
-	func(f frame) error {
-		r0, err := ops.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // all
-	func(f frame) error { r0, err := ops.CountNonzero(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // count_nonzero
-	func(f frame) error { r0, err := ops.Std(f.tensor(0), f.bool(1)); return f.setTensors(err, r0) },          // std
-	func(f frame) error {
-		r0, err := ops.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CountNonzero(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // count_nonzero
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Std(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}, // std
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // std.dim
-	func(f frame) error {
-		r0, err := ops.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // std.correction
-	func(f frame) error { r0, err := ops.Var(f.tensor(0), f.bool(1)); return f.setTensors(err, r0) }, // var
-	func(f frame) error {
-		r0, err := ops.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Var(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}, // var
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // var.dim
-	func(f frame) error {
-		r0, err := ops.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // var.correction
-	func(f frame) error {
-		r0, r1, err := ops.StdMean(f.tensor(0), f.bool(1))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.StdMean(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	}, // std_mean
-	func(f frame) error {
-		r0, r1, err := ops.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // std_mean.dim
-	func(f frame) error {
-		r0, r1, err := ops.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // std_mean.correction
-	func(f frame) error {
-		r0, r1, err := ops.VarMean(f.tensor(0), f.bool(1))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.VarMean(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	}, // var_mean
-	func(f frame) error {
-		r0, r1, err := ops.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // var_mean.dim
-	func(f frame) error {
-		r0, r1, err := ops.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // var_mean.correction
-	func(f frame) error {
-		r0, err := ops.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	}, // norm
-	func(f frame) error {
-		r0, err := ops.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	}, // norm.name
-	func(f frame) error {
-		r0, err := ops.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // amax
-	func(f frame) error {
-		r0, err := ops.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // amin
-	func(f frame) error { r0, err := ops.Max(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // max
-	func(f frame) error {
-		r0, r1, err := ops.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Max(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // max
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // max.dim
-	func(f frame) error { r0, err := ops.Min(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // min
-	func(f frame) error {
-		r0, r1, err := ops.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Min(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // min
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // min.dim
-	func(f frame) error {
-		r0, err := ops.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // max.other
-	func(f frame) error {
-		r0, err := ops.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // min.other
-	func(f frame) error {
-		r0, r1, err := ops.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // aminmax
-	func(f frame) error {
-		r0, err := ops.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // argmax
-	func(f frame) error {
-		r0, err := ops.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // argmin
-	func(f frame) error { r0, err := ops.Floor(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // floor
-	func(f frame) error { r0, err := ops.Ceil(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // ceil
-	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // trunc
-	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // fix
-	func(f frame) error {
-		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Floor(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // floor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ceil(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // ceil
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Trunc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // trunc
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Trunc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // fix
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // round
-	func(f frame) error { r0, err := ops.Frac(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // frac
-	func(f frame) error {
-		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Frac(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // frac
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	}, // clamp.tensor
-	func(f frame) error {
-		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // clamp
-	func(f frame) error {
-		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	}, // clip.tensor
-	func(f frame) error {
-		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // clip
-	func(f frame) error {
-		r0, err := ops.ClampMin(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ClampMin(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // clamp_min
-	func(f frame) error {
-		r0, err := ops.ClampMax(f.out(0), f.tensor(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ClampMax(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // clamp_max
-	func(f frame) error {
-		r0, err := ops.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // maximum
-	func(f frame) error {
-		r0, err := ops.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // minimum
-	func(f frame) error {
-		r0, err := ops.Fmax(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Fmax(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // fmax
-	func(f frame) error {
-		r0, err := ops.Fmin(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Fmin(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // fmin
-	func(f frame) error { r0, err := ops.Relu(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // relu
-	func(f frame) error {
-		r0, err := ops.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Relu(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // where
-	func(f frame) error {
-		r0, err := ops.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // cumsum
-	func(f frame) error {
-		r0, err := ops.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // cumprod
-	func(f frame) error {
-		r0, r1, err := ops.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
 	}, // cummax
-	func(f frame) error {
-		r0, r1, err := ops.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
 	}, // cummin
-	func(f frame) error {
-		r0, err := ops.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // logcumsumexp
-	func(f frame) error {
-		r0, err := ops.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // logsumexp
-	func(f frame) error {
-		r0, err := ops.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // softmax
-	func(f frame) error {
-		r0, err := ops.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // log_softmax
-	func(f frame) error {
-		r0, r1, err := ops.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // sort
-	func(f frame) error {
-		r0, r1, err := ops.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // sort.stable
-	func(f frame) error {
-		r0, err := ops.Argsort(f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Argsort(f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // argsort
-	func(f frame) error {
-		r0, err := ops.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // argsort.stable
-	func(f frame) error { r0, err := ops.Msort(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // msort
-	func(f frame) error {
-		r0, r1, err := ops.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Msort(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // msort
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	}, // topk
-	func(f frame) error { r0, err := ops.Median(f.tensor(0)); return f.setTensors(err, r0) }, // median
-	func(f frame) error {
-		r0, r1, err := ops.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Median(f.tensor(0)); return f.setTensors(err, r0) }, // median
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // median.dim
-	func(f frame) error { r0, err := ops.Nanmedian(f.tensor(0)); return f.setTensors(err, r0) }, // nanmedian
-	func(f frame) error {
-		r0, r1, err := ops.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Nanmedian(f.tensor(0)); return f.setTensors(err, r0) }, // nanmedian
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // nanmedian.dim
-	func(f frame) error {
-		r0, r1, err := ops.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // kthvalue
-	func(f frame) error {
-		r0, r1, err := ops.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // mode
-	func(f frame) error {
-		r0, err := ops.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	}, // searchsorted
-	func(f frame) error {
-		r0, err := ops.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // bucketize
-	func(f frame) error {
-		r0, r1, r2, err := ops.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
 		return f.setTensors(err, r0, r1, r2)
 	}, // unique
-	func(f frame) error {
-		r0, r1, r2, err := ops.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	}, // unique_consecutive
-	func(f frame) error {
-		r0, err := ops.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // isin
-	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // erf
-	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // erfc
-	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // erfinv
-	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // lgamma
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // digamma
-	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // i0
-	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sinc
-	func(f frame) error {
-		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // erf
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Erfc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // erfc
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Erfinv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // erfinv
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lgamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // lgamma
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Digamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // digamma
+	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // i0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sinc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // sinc
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
 		return f.setTensors(err, r0)
 	}, // logit
-	func(f frame) error {
-		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // polygamma
-	func(f frame) error {
-		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // mvlgamma
-	func(f frame) error {
-		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // igamma
-	func(f frame) error {
-		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // igammac
-	func(f frame) error {
-		r0, err := ops.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logaddexp
-	func(f frame) error {
-		r0, err := ops.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logaddexp2
-	func(f frame) error {
-		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // xlogy
-	func(f frame) error {
-		r0, err := ops.Gcd(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Gcd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // gcd
-	func(f frame) error {
-		r0, err := ops.Lcm(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lcm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // lcm
-	func(f frame) error {
-		r0, err := ops.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // nextafter
-	func(f frame) error {
-		r0, err := ops.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // heaviside
-	func(f frame) error {
-		r0, err := ops.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // ldexp
-	func(f frame) error {
-		r0, r1, err := ops.Frexp(f.out(0), f.out(1), f.tensor(0))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Frexp(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	}, // frexp
-	func(f frame) error {
-		r0, err := ops.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	}, // nan_to_num
-	func(f frame) error { r0, err := ops.Deg2rad(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // deg2rad
-	func(f frame) error { r0, err := ops.Rad2deg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // rad2deg
-	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.expit
-	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.exp2
-	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special.expm1
-	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special.log1p
-	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special.erf
-	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.erfc
-	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special.erfinv
-	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special.gammaln
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.digamma
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.psi
-	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special.i0
-	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.sinc
-	func(f frame) error {
-		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Deg2rad(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // deg2rad
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Rad2deg(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // rad2deg
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.expit
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Exp2(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.exp2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Expm1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.expm1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Log1p(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.log1p
+	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.erf
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Erfc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.erfc
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Erfinv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.erfinv
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lgamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.gammaln
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Digamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.digamma
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Digamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.psi
+	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.i0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sinc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.sinc
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // special.round
-	func(f frame) error {
-		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
 		return f.setTensors(err, r0)
 	}, // special.logit
-	func(f frame) error {
-		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // special.polygamma
-	func(f frame) error {
-		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // special.multigammaln
-	func(f frame) error {
-		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // special.gammainc
-	func(f frame) error {
-		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // special.gammaincc
-	func(f frame) error {
-		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.xlogy
-	func(f frame) error {
-		r0, err := ops.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.xlog1py
-	func(f frame) error {
-		r0, err := ops.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.zeta
-	func(f frame) error {
-		r0, err := ops.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	}, // diff
-	func(f frame) error {
-		r0, err := ops.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // trapezoid
-	func(f frame) error {
-		r0, err := ops.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // trapezoid.x
-	func(f frame) error {
-		r0, err := ops.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // trapz
-	func(f frame) error {
-		r0, err := ops.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // trapz.x
-	func(f frame) error {
-		r0, err := ops.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // cumulative_trapezoid
-	func(f frame) error {
-		r0, err := ops.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // cumulative_trapezoid.x
-	func(f frame) error {
-		r0, err := ops.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
 		return f.setTensors(err, r0)
 	}, // cov
-	func(f frame) error { r0, err := ops.Corrcoef(f.tensor(0)); return f.setTensors(err, r0) }, // corrcoef
-	func(f frame) error {
-		r0, err := ops.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Corrcoef(f.tensor(0)); return f.setTensors(err, r0) }, // corrcoef
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	}, // cross
-	func(f frame) error { r0, err := ops.Trace(f.tensor(0)); return f.setTensors(err, r0) }, // trace
-	func(f frame) error {
-		r0, err := ops.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Trace(f.tensor(0)); return f.setTensors(err, r0) }, // trace
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // dist
-	func(f frame) error {
-		r0, err := ops.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // bincount
-	func(f frame) error {
-		r0, err := ops.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	}, // histc
-	func(f frame) error {
-		r0, r1, err := ops.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	}, // histogram
-	func(f frame) error {
-		r0, r1, err := ops.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	}, // histogram.edges
-	func(f frame) error {
-		r, err := ops.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setList(err, r)
 	}, // histogramdd
-	func(f frame) error {
-		r, err := ops.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setList(err, r)
 	}, // histogramdd.edges
-	func(f frame) error {
-		r0, err := ops.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
 		return f.setTensors(err, r0)
 	}, // quantile
-	func(f frame) error {
-		r0, err := ops.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
 		return f.setTensors(err, r0)
 	}, // nanquantile
-	func(f frame) error {
-		r, err := ops.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
 		return f.setList(err, r)
 	}, // gradient
-	func(f frame) error {
-		r, err := ops.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
 		return f.setList(err, r)
 	}, // gradient.scalars
-	func(f frame) error {
-		r, err := ops.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
 		return f.setList(err, r)
 	}, // gradient.tensors
-	func(f frame) error {
-		r0, err := ops.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	}, // renorm
-	func(f frame) error {
-		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // from_data
-	func(f frame) error {
-		r0, err := ops.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
 		return f.setTensors(err, r0)
 	}, // from_blob
-	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },            // data_ptr
-	func(f frame) error { r0, err := ops.IsReadOnly(f.unbacked(0)); return f.setBool(err, r0) },          // is_read_only
-	func(f frame) error { r0, err := ops.UntypedStorage(f.unbacked(0)); return f.setStorage(err, r0) },   // untyped_storage
-	func(f frame) error { r0, r1, r2, err := ops.Lend(f.tensor(0)); return f.setMixed(err, r0, r1, r2) }, // lend
-	func(f frame) error {
-		r0, err := ops.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
+	func(c aten.Ctx, f frame) error { r0, err := c.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },   // data_ptr
+	func(c aten.Ctx, f frame) error { r0, err := c.IsReadOnly(f.unbacked(0)); return f.setBool(err, r0) }, // is_read_only
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.UntypedStorage(f.unbacked(0))
+		return f.setStorage(err, r0)
+	}, // untyped_storage
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.Lend(f.tensor(0))
+		return f.setMixed(err, r0, r1, r2)
+	}, // lend
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // from_file
-	func(f frame) error { err := ops.ShareMemory(f.unbacked(0)); f.refresh(0); return err },                // share_memory_
-	func(f frame) error { r0, err := ops.IsShared(f.unbacked(0)); return f.setBool(err, r0) },              // is_shared
-	func(f frame) error { r0, err := ops.PinMemory(f.unbacked(0)); return f.setTensors(err, r0) },          // pin_memory
-	func(f frame) error { r0, err := ops.IsPinned(f.unbacked(0)); return f.setBool(err, r0) },              // is_pinned
-	func(f frame) error { r0, err := ops.StorageNew(f.int(0), f.device(1)); return f.setStorage(err, r0) }, // storage_new
-	func(f frame) error {
-		r0, err := ops.StorageFromFile(f.str(0), f.bool(1), f.int(2))
+	func(c aten.Ctx, f frame) error { err := c.ShareMemory(f.unbacked(0)); f.refresh(0); return err },       // share_memory_
+	func(c aten.Ctx, f frame) error { r0, err := c.IsShared(f.unbacked(0)); return f.setBool(err, r0) },     // is_shared
+	func(c aten.Ctx, f frame) error { r0, err := c.PinMemory(f.unbacked(0)); return f.setTensors(err, r0) }, // pin_memory
+	func(c aten.Ctx, f frame) error { r0, err := c.IsPinned(f.unbacked(0)); return f.setBool(err, r0) },     // is_pinned
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageNew(f.int(0), f.device(1))
+		return f.setStorage(err, r0)
+	}, // storage_new
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageFromFile(f.str(0), f.bool(1), f.int(2))
 		return f.setStorage(err, r0)
 	}, // storage_from_file
-	func(f frame) error { r0, err := ops.StorageFilename(f.storage(0)); return f.setStr(err, r0) },    // storage_filename
-	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },      // storage_nbytes
-	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) }, // storage_data_ptr
-	func(f frame) error { r0, err := ops.StorageId(f.storage(0)); return f.setInt(err, r0) },          // storage_id
-	func(f frame) error {
-		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageFilename(f.storage(0)); return f.setStr(err, r0) }, // storage_filename
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },   // storage_nbytes
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageDataPtr(f.storage(0))
+		return f.setPointer(err, r0)
+	}, // storage_data_ptr
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageId(f.storage(0)); return f.setInt(err, r0) }, // storage_id
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageView(f.storage(0), f.dtype(1))
 		return f.setTensors(err, r0)
 	}, // storage_view
-	func(f frame) error {
-		r0, err := ops.StorageSlice(f.storage(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageSlice(f.storage(0), f.int(1), f.int(2))
 		return f.setStorage(err, r0)
 	}, // storage_slice
-	func(f frame) error { r0, err := ops.StorageClone(f.storage(0)); return f.setStorage(err, r0) },  // storage_clone
-	func(f frame) error { return ops.StorageFill(f.storage(0), f.int(1)) },                           // storage_fill_
-	func(f frame) error { return ops.StorageCopy(f.storage(0), f.storage(1)) },                       // storage_copy_
-	func(f frame) error { return ops.StorageByteswap(f.storage(0), f.dtype(1)) },                     // storage_byteswap_
-	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                         // storage_resize_
-	func(f frame) error { r0, err := ops.StorageResizable(f.storage(0)); return f.setBool(err, r0) }, // storage_resizable
-	func(f frame) error { return ops.StorageShareMemory(f.storage(0)) },                              // storage_share_memory_
-	func(f frame) error { r0, err := ops.StorageIsShared(f.storage(0)); return f.setBool(err, r0) },  // storage_is_shared
-	func(f frame) error { r0, err := ops.StorageDescriptor(f.storage(0)); return f.setInt(err, r0) }, // storage_descriptor
-	func(f frame) error {
-		r0, err := ops.StorageFromDescriptor(f.int(0), f.int(1))
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageClone(f.storage(0)); return f.setStorage(err, r0) }, // storage_clone
+	func(c aten.Ctx, f frame) error { return c.StorageFill(f.storage(0), f.int(1)) },                          // storage_fill_
+	func(c aten.Ctx, f frame) error { return c.StorageCopy(f.storage(0), f.storage(1)) },                      // storage_copy_
+	func(c aten.Ctx, f frame) error { return c.StorageByteswap(f.storage(0), f.dtype(1)) },                    // storage_byteswap_
+	func(c aten.Ctx, f frame) error { return c.StorageResize(f.storage(0), f.int(1)) },                        // storage_resize_
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageResizable(f.storage(0))
+		return f.setBool(err, r0)
+	}, // storage_resizable
+	func(c aten.Ctx, f frame) error { return c.StorageShareMemory(f.storage(0)) },                             // storage_share_memory_
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageIsShared(f.storage(0)); return f.setBool(err, r0) }, // storage_is_shared
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageDescriptor(f.storage(0))
+		return f.setInt(err, r0)
+	}, // storage_descriptor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageFromDescriptor(f.int(0), f.int(1))
 		return f.setStorage(err, r0)
 	}, // storage_from_descriptor
-	func(f frame) error { r0, err := ops.StoragePinMemory(f.storage(0)); return f.setStorage(err, r0) }, // storage_pin_memory
-	func(f frame) error { r0, err := ops.StorageIsPinned(f.storage(0)); return f.setBool(err, r0) },     // storage_is_pinned
-	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },     // storage_get_device
-	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },      // storage_use_count
-	func(f frame) error {
-		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StoragePinMemory(f.storage(0))
+		return f.setStorage(err, r0)
+	}, // storage_pin_memory
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageIsPinned(f.storage(0)); return f.setBool(err, r0) }, // storage_is_pinned
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageDevice(f.storage(0)); return f.setDevice(err, r0) }, // storage_get_device
+	func(c aten.Ctx, f frame) error { r0, err := c.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },  // storage_use_count
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StorageToString(f.storage(0), f.dtype(1))
 		return f.setStr(err, r0)
 	}, // storage_to_string
-	func(f frame) error {
-		r0, r1, r2, r3, r4, r5, err := ops.MemoryStats()
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, r3, r4, r5, err := c.MemoryStats()
 		return f.setInt(err, r0, r1, r2, r3, r4, r5)
 	}, // memory_stats
-	func(f frame) error {
-		r0, r1, r2, err := ops.MemoryStatsOf(f.dtype(0))
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.MemoryStatsOf(f.dtype(0))
 		return f.setInt(err, r0, r1, r2)
 	}, // memory_stats_of
-	func(f frame) error { r0, err := ops.MemorySummary(); return f.setStr(err, r0) },                         // memory_summary
-	func(f frame) error { return ops.ResetPeakMemoryStats() },                                                // reset_peak_memory_stats
-	func(f frame) error { return ops.EmptyCache() },                                                          // empty_cache
-	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                              // set_memory_limit
-	func(f frame) error { return ops.FailAllocation(f.int(0)) },                                              // fail_allocation
-	func(f frame) error { r0, err := ops.View(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },        // view
-	func(f frame) error { r0, err := ops.ViewDtype(f.tensor(0), f.dtype(1)); return f.setTensors(err, r0) },  // view.dtype
-	func(f frame) error { r0, err := ops.ViewAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) },    // view_as
-	func(f frame) error { r0, err := ops.Reshape(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },     // reshape
-	func(f frame) error { r0, err := ops.ReshapeAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) }, // reshape_as
-	func(f frame) error {
-		r0, err := ops.Flatten(f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.MemorySummary(); return f.setStr(err, r0) }, // memory_summary
+	func(c aten.Ctx, f frame) error { return c.ResetPeakMemoryStats() },                        // reset_peak_memory_stats
+	func(c aten.Ctx, f frame) error { return c.EmptyCache() },                                  // empty_cache
+	func(c aten.Ctx, f frame) error { return c.SetMemoryLimit(f.int(0)) },                      // set_memory_limit
+	func(c aten.Ctx, f frame) error { return c.FailAllocation(f.int(0)) },                      // fail_allocation
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.View(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // view
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ViewDtype(f.tensor(0), f.dtype(1))
+		return f.setTensors(err, r0)
+	}, // view.dtype
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ViewAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // view_as
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Reshape(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // reshape
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ReshapeAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // reshape_as
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Flatten(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // flatten
-	func(f frame) error {
-		r0, err := ops.Unflatten(f.tensor(0), f.int(1), f.ints(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Unflatten(f.tensor(0), f.int(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // unflatten
-	func(f frame) error { r0, err := ops.Ravel(f.tensor(0)); return f.setTensors(err, r0) }, // ravel
-	func(f frame) error {
-		r0, err := ops.TransposeMatrix(f.out(0), f.tensor(0))
+	func(c aten.Ctx, f frame) error { r0, err := c.Ravel(f.tensor(0)); return f.setTensors(err, r0) }, // ravel
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.TransposeMatrix(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	}, // t.matrix
-	func(f frame) error {
-		r0, err := ops.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // transpose
-	func(f frame) error {
-		r0, err := ops.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // swapaxes
-	func(f frame) error {
-		r0, err := ops.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // swapdims
-	func(f frame) error { r0, err := ops.Permute(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // permute
-	func(f frame) error {
-		r0, err := ops.Movedim(f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Permute(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // permute
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // movedim
-	func(f frame) error {
-		r0, err := ops.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // movedim.list
-	func(f frame) error {
-		r0, err := ops.Movedim(f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // moveaxis
-	func(f frame) error {
-		r0, err := ops.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // moveaxis.list
-	func(f frame) error { r0, err := ops.TransposeAll(f.tensor(0)); return f.setTensors(err, r0) },  // T
-	func(f frame) error { r0, err := ops.TransposeLast(f.tensor(0)); return f.setTensors(err, r0) }, // mT
-	func(f frame) error { r0, err := ops.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // mH
-	func(f frame) error { r0, err := ops.AdjointMatrix(f.tensor(0)); return f.setTensors(err, r0) }, // H
-	func(f frame) error { r0, err := ops.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // adjoint
-	func(f frame) error {
-		r0, err := ops.Expand(f.tensor(0), f.ints(1), f.bool(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.TransposeAll(f.tensor(0)); return f.setTensors(err, r0) },  // T
+	func(c aten.Ctx, f frame) error { r0, err := c.TransposeLast(f.tensor(0)); return f.setTensors(err, r0) }, // mT
+	func(c aten.Ctx, f frame) error { r0, err := c.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // mH
+	func(c aten.Ctx, f frame) error { r0, err := c.AdjointMatrix(f.tensor(0)); return f.setTensors(err, r0) }, // H
+	func(c aten.Ctx, f frame) error { r0, err := c.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // adjoint
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Expand(f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // expand
-	func(f frame) error { r0, err := ops.ExpandAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) },  // expand_as
-	func(f frame) error { r0, err := ops.BroadcastTo(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // broadcast_to
-	func(f frame) error { r0, err := ops.Squeeze(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // squeeze
-	func(f frame) error {
-		r0, err := ops.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ExpandAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // expand_as
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.BroadcastTo(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // broadcast_to
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Squeeze(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // squeeze
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // squeeze.dim
-	func(f frame) error {
-		r0, err := ops.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	}, // squeeze.dims
-	func(f frame) error {
-		r0, err := ops.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // unsqueeze
-	func(f frame) error {
-		r0, err := ops.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // narrow
-	func(f frame) error {
-		r0, err := ops.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // narrow.tensor
-	func(f frame) error {
-		r0, err := ops.Select(f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Select(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // select
-	func(f frame) error {
-		r0, err := ops.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
 		return f.setTensors(err, r0)
 	}, // slice
-	func(f frame) error {
-		r0, err := ops.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	}, // as_strided
-	func(f frame) error {
-		r0, err := ops.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // unfold
-	func(f frame) error {
-		r0, err := ops.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // diagonal
-	func(f frame) error { r0, err := ops.Detach(f.tensor(0)); return f.setTensors(err, r0) },               // detach
-	func(f frame) error { r, err := ops.Unbind(f.tensor(0), f.int(1)); return f.setList(err, r) },          // unbind
-	func(f frame) error { r, err := ops.Split(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // split
-	func(f frame) error {
-		r, err := ops.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+	func(c aten.Ctx, f frame) error { r0, err := c.Detach(f.tensor(0)); return f.setTensors(err, r0) },      // detach
+	func(c aten.Ctx, f frame) error { r, err := c.Unbind(f.tensor(0), f.int(1)); return f.setList(err, r) }, // unbind
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	}, // split
+	func(c aten.Ctx, f frame) error {
+		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	}, // split.sizes
-	func(f frame) error {
-		r, err := ops.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	}, // split_with_sizes
-	func(f frame) error { r, err := ops.Chunk(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // chunk
-	func(f frame) error { r, err := ops.Chunk(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // unsafe_chunk
-	func(f frame) error { r, err := ops.Split(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // unsafe_split
-	func(f frame) error {
-		r, err := ops.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	}, // chunk
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	}, // unsafe_chunk
+	func(c aten.Ctx, f frame) error {
+		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	}, // unsafe_split
+	func(c aten.Ctx, f frame) error {
+		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	}, // unsafe_split_with_sizes
-	func(f frame) error {
-		r, err := ops.TensorSplit(f.tensor(0), f.int(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.TensorSplit(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	}, // tensor_split
-	func(f frame) error {
-		r, err := ops.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	}, // tensor_split.indices
-	func(f frame) error {
-		r, err := ops.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2))
+	func(c aten.Ctx, f frame) error {
+		r, err := c.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setList(err, r)
 	}, // tensor_split.tensor
-	func(f frame) error { r, err := ops.Hsplit(f.tensor(0), f.int(1)); return f.setList(err, r) },         // hsplit
-	func(f frame) error { r, err := ops.HsplitIndices(f.tensor(0), f.ints(1)); return f.setList(err, r) }, // hsplit.indices
-	func(f frame) error { r, err := ops.Vsplit(f.tensor(0), f.int(1)); return f.setList(err, r) },         // vsplit
-	func(f frame) error { r, err := ops.VsplitIndices(f.tensor(0), f.ints(1)); return f.setList(err, r) }, // vsplit.indices
-	func(f frame) error { r, err := ops.Dsplit(f.tensor(0), f.int(1)); return f.setList(err, r) },         // dsplit
-	func(f frame) error { r, err := ops.DsplitIndices(f.tensor(0), f.ints(1)); return f.setList(err, r) }, // dsplit.indices
+	func(c aten.Ctx, f frame) error { r, err := c.Hsplit(f.tensor(0), f.int(1)); return f.setList(err, r) }, // hsplit
+	func(c aten.Ctx, f frame) error {
+		r, err := c.HsplitIndices(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	}, // hsplit.indices
+	func(c aten.Ctx, f frame) error { r, err := c.Vsplit(f.tensor(0), f.int(1)); return f.setList(err, r) }, // vsplit
+	func(c aten.Ctx, f frame) error {
+		r, err := c.VsplitIndices(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	}, // vsplit.indices
+	func(c aten.Ctx, f frame) error { r, err := c.Dsplit(f.tensor(0), f.int(1)); return f.setList(err, r) }, // dsplit
+	func(c aten.Ctx, f frame) error {
+		r, err := c.DsplitIndices(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	}, // dsplit.indices
 }

@@ -10,7 +10,6 @@
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
 static lt_slot *_Atomic freed;
-static int64_t taken;
 static _Atomic int forked;
 
 // The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
@@ -21,9 +20,15 @@ static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
+// Calls that other destructors of the ending thread make find no message, and make another.
+static void forget(void *text) {
+  message = NULL;
+  free(text);
+}
+
 __attribute__((constructor)) static void start(void) {
   pthread_atfork(NULL, NULL, in_child);
-  pthread_key_create(&message_key, free);
+  pthread_key_create(&message_key, forget);
 }
 
 // Says why a call fails, which gives back what it has pinned.
@@ -40,7 +45,6 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
 }
 
 lt_slot *_Atomic *lt_freed(void) { return &freed; }
-int64_t *lt_taken(void) { return &taken; }
 
 void lt_fail(int32_t code, const char *text) {
   (void)code;
@@ -106,15 +110,28 @@ _Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
   return 1;
 }
 
+enum { LT_NAME_BYTES = 96 };
+static const char *item_name(char *name, const char *argument, int64_t i) {
+  snprintf(name, LT_NAME_BYTES, "%s[%lld]", argument, (long long)i);
+  return name;
+}
+
+// lt_resolve of a tensor in a list, whose name is written only where it is told.
+static _Bool resolve_item(const void *handle, const char *op, const char *argument, int64_t i) {
+  int found;
+  lt_slot *slot = lt_pin(handle, &found);
+  if (slot && found == LT_TENSOR) return 1;
+  char name[LT_NAME_BYTES];
+  explain_handle(handle, slot, found, LT_TENSOR, op, item_name(name, argument, i));
+  return 0;
+}
+
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
                     const char *argument) {
   if (!lt_check_span(handles, length, op, argument)) return 0;
   const void *const *list = handles;
-  for (int64_t i = 0; i < length; i++) {
-    char name[96];
-    snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
-    if (!(optional && !list[i]) && !lt_resolve(list[i], LT_TENSOR, op, name)) return 0;
-  }
+  for (int64_t i = 0; i < length; i++)
+    if (!(optional && !list[i]) && !resolve_item(list[i], op, argument, i)) return 0;
   return 1;
 }
 
@@ -136,10 +153,12 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
                      const char *argument) {
   if (!lt_check_span(items, length, op, argument)) return 0;
   for (int64_t i = 0; i < length; i++) {
-    char name[96];
-    snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
-    if (!lt_check_range(items[i].kind, TENSOR_INDEX_INT, TENSOR_INDEX_BOOL, op, name)) return 0;
-    if (items[i].kind == TENSOR_INDEX_TENSOR && !lt_resolve(items[i].tensor, LT_TENSOR, op, name))
+    if (items[i].kind < TENSOR_INDEX_INT || items[i].kind > TENSOR_INDEX_BOOL) {
+      char name[LT_NAME_BYTES];
+      return lt_check_range(items[i].kind, TENSOR_INDEX_INT, TENSOR_INDEX_BOOL, op,
+                            item_name(name, argument, i));
+    }
+    if (items[i].kind == TENSOR_INDEX_TENSOR && !resolve_item(items[i].tensor, op, argument, i))
       return 0;
   }
   return 1;
@@ -153,11 +172,16 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
         op);
     return TENSOR_ERROR_FORKED;
   }
+  if (!lt_me && !lt_join()) {
+    explain("%s: there is no memory to note the calling thread", op);
+    return TENSOR_ERROR_MEMORY;
+  }
   frame->name = op;
+  frame->thread = lt_me;
   const int64_t before = lt_begin();
   const tensor_status status = (tensor_status)lt_enter(frame);
   lt_end(before);
-  if (lt_waiting && atomic_exchange(&lt_waiting, 0)) lt_drain();
+  if (lt_waiting && atomic_exchange(&lt_waiting, 0)) lt_drain(lt_me);
   return status;
 }
 
@@ -173,11 +197,12 @@ static tensor_status release(void *handle, int kind, const char *op) {
   }
   _Bool immediate = slot->immediate;
   lt_slot *head = freed;
-  do {
+  int64_t queued;
+  do {  // which gives the slot away
     slot->next = head;
-    slot->queued = head ? head->queued + 1 : 1;
+    slot->queued = queued = head ? head->queued + 1 : 1;
   } while (!atomic_compare_exchange_weak(&freed, &head, slot));
-  if (slot->queued >= LT_DRAIN_AT || immediate) lt_drain();
+  if (queued >= LT_DRAIN_AT || immediate) lt_drain(lt_me);
   return TENSOR_OK;
 }
 
@@ -209,6 +234,9 @@ TENSOR_API void tensor_string_list_free(char **list, int64_t length) {
   free(list);
 }
 TENSOR_API int64_t tensor_live_handles(void) {
+  int64_t taken = 0;
+  for (lt_thread *t = lt_threads; t; t = t->next)
+    taken += __atomic_load_n(&t->taken, __ATOMIC_RELAXED);
   lt_slot *head = freed;
   return taken - (head ? head->queued : 0);
 }

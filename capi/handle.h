@@ -15,6 +15,7 @@ typedef struct lt_frame {
   const char *name;  // of the operator
   int32_t number;    // position + 1 of an operand that is given as a scalar, 0 for none
   lt_value *args;
+  lt_thread *thread;         // the caller's record
   lt_slot *out[LT_RESULTS];  // LT_OUT: the tensors to write
   lt_value results[LT_RESULTS];
 } lt_frame;
@@ -39,7 +40,6 @@ tensor_status lt_invoke(lt_frame *frame, const char *op);
 
 // For the Go side.
 lt_slot *_Atomic *lt_freed(void);  // queue of slots whose handles were freed
-int64_t *lt_taken(void);           // how many slots are not free, kept by Go
 void lt_fail(int32_t code, const char *message);
 
 #endif

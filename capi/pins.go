@@ -23,7 +23,10 @@ func init() {
 	threads.several = (*atomic.Int32)(unsafe.Pointer(&C.lt_several))
 	threads.waiting = (*atomic.Int32)(unsafe.Pointer(&C.lt_waiting))
 	storage.UsedElsewhere = func(s *storage.Storage) bool {
-		return usedElsewhere(func(x *slot) bool { return x.storage == s || x.tensor != nil && x.tensor.Storage() == s })
+		return usedElsewhere(func(x *slot) bool {
+			t := x.tensor // a slot that its pin does not keep may be taken or emptied meanwhile
+			return x.storage == s || t != nil && t.Storage() == s
+		})
 	}
 	tensor.UsedElsewhere = func(t *tensor.Tensor) bool {
 		return usedElsewhere(func(x *slot) bool { return x.tensor == t })

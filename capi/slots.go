@@ -26,7 +26,6 @@ type slot struct {
 	tensor    *tensor.Tensor
 	storage   *storage.Storage
 	generator *random.Generator
-	next      *slot      // in the list of free slots
 	dims      *C.int64_t // what sizes and strides take that are too many for the C struct; kept for the handles to come
 }
 
@@ -39,18 +38,20 @@ type chunk [chunkSlots]slot
 // The longest list that an operator makes can have handles.
 var _ [C.LT_MAX_SLOTS]struct{} = [ops.MaxTensors]struct{}{}
 
+// slots are all of them. Threads keep some free ones at hand and give back many at a time, so that few calls take the lock.
 var slots struct {
 	sync.Mutex
 	chunks      [C.LT_MAX_SLOTS / chunkSlots]*chunk
 	made, free  int64
-	first, last *slot // free slots, the one that was freed longest ago first
+	first, last *C.lt_slot // free slots, the one that was freed longest ago first
 	freed       *unsafe.Pointer
-	taken       *int64 // read by C
 }
+
+// atHand is how many free slots a thread takes, and gives back, at a time.
+const atHand = 32
 
 func init() {
 	slots.freed = (*unsafe.Pointer)(unsafe.Pointer(C.lt_freed()))
-	slots.taken = (*int64)(unsafe.Pointer(C.lt_taken()))
 }
 
 // of finds the Go side of a slot that C has resolved.
@@ -66,32 +67,68 @@ func handleOf(c *C.lt_slot) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
 }
 
-// take gives a free slot what a handle is to hold, making more slots when too few are out of quarantine.
-func take(t *tensor.Tensor, st *storage.Storage, g *random.Generator) (*slot, error) {
-	slots.Lock()
-	if slots.free <= quarantine {
-		if err := grow(); err != nil && slots.free == 0 {
-			slots.Unlock()
+// take gives a free slot of a thread's what a handle is to hold.
+func take(thread *C.lt_thread, t *tensor.Tensor, st *storage.Storage, g *random.Generator) (*slot, error) {
+	if thread.ready == nil {
+		if err := refill(thread); err != nil {
 			return nil, err
 		}
 	}
-	s := slots.first
-	slots.first = s.next
-	slots.free--
-	*slots.taken++
-	s.tensor, s.storage, s.generator, s.next = t, st, g, nil
-	slots.Unlock()
+	c := thread.ready
+	thread.ready = c.next
+	thread.taken++
+	s := of(c)
+	s.tensor, s.storage, s.generator = t, st, g
 	return s, nil
 }
 
-func put(s *slot) {
-	if slots.first == nil {
-		slots.first = s
-	} else {
-		slots.last.next = s
+// refill puts free slots at a thread's hand, making more when too few are out of quarantine.
+func refill(thread *C.lt_thread) error {
+	slots.Lock()
+	defer slots.Unlock()
+	if slots.free < quarantine+atHand {
+		if err := grow(); err != nil && slots.free == 0 {
+			return err
+		}
 	}
-	slots.last = s
-	slots.free++
+	last := slots.first
+	n := int64(1)
+	for n < atHand && slots.free-n > quarantine {
+		last = last.next
+		n++
+	}
+	thread.ready, slots.first = slots.first, last.next
+	slots.free -= n
+	last.next = nil
+	return nil
+}
+
+// put gives a slot back that a thread has emptied.
+func put(thread *C.lt_thread, c *C.lt_slot) {
+	c.next = thread.spent
+	if thread.spent == nil {
+		thread.spent_last = c
+	}
+	thread.spent = c
+	thread.taken--
+	if thread.spent_count++; thread.spent_count == atHand {
+		slots.Lock()
+		join(thread.spent, thread.spent_last, atHand)
+		slots.Unlock()
+		thread.spent, thread.spent_count = nil, 0
+	}
+}
+
+// join adds a list to the free slots.
+func join(first, last *C.lt_slot, n int64) {
+	if slots.first == nil {
+		slots.first = first
+	} else {
+		slots.last.next = first
+	}
+	slots.last = last
+	last.next = nil
+	slots.free += n
 }
 
 func grow() error {
@@ -109,14 +146,14 @@ func grow() error {
 		c := (*C.lt_slot)(unsafe.Add(unsafe.Pointer(first), i*C.LT_SLOT_BYTES))
 		c.key, c.number = key, C.int32_t(slots.made+int64(i))
 		made[i].c = c
-		put(&made[i])
+		join(c, c, 1)
 	}
 	slots.made += chunkSlots
 	return nil
 }
 
 // drain releases what handles freed in C held, save what a running call uses: that waits for the call to end.
-func drain() {
+func drain(thread *C.lt_thread) {
 	if atomic.LoadPointer(slots.freed) == nil {
 		return
 	}
@@ -126,7 +163,7 @@ func drain() {
 		if pinned(c) {
 			queue(c)
 		} else {
-			release(of(c))
+			release(thread, of(c))
 		}
 		c = next
 	}
@@ -147,15 +184,12 @@ func queue(c *C.lt_slot) {
 	threads.waiting.Store(1)
 }
 
-func release(s *slot) {
+func release(thread *C.lt_thread, s *slot) {
 	t, st := s.tensor, s.storage
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
-	slots.Lock()
 	s.tensor, s.storage, s.generator = nil, nil, nil
-	put(s)
-	*slots.taken--
-	slots.Unlock()
+	put(thread, s.c)
 	if t != nil {
 		t.Recycle()
 	}
@@ -183,8 +217,8 @@ func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
 func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.Owned() }
 
 // newTensor makes a handle that owns t.
-func newTensor(t *tensor.Tensor) (*C.lt_slot, error) {
-	s, err := take(t, nil, nil)
+func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
+	s, err := take(thread, t, nil, nil)
 	if err != nil {
 		t.Release()
 		return nil, err
@@ -193,8 +227,8 @@ func newTensor(t *tensor.Tensor) (*C.lt_slot, error) {
 	return publish(s, C.LT_TENSOR, large(t.Storage())), nil
 }
 
-func newStorage(st *storage.Storage) (*C.lt_slot, error) {
-	s, err := take(nil, st, nil)
+func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {
+	s, err := take(thread, nil, st, nil)
 	if err != nil {
 		st.Release()
 		return nil, err
@@ -202,8 +236,8 @@ func newStorage(st *storage.Storage) (*C.lt_slot, error) {
 	return publish(s, C.LT_STORAGE, large(st)), nil
 }
 
-func newGenerator(g *random.Generator) (*C.lt_slot, error) {
-	s, err := take(nil, nil, g)
+func newGenerator(thread *C.lt_thread, g *random.Generator) (*C.lt_slot, error) {
+	s, err := take(thread, nil, nil, g)
 	if err != nil {
 		return nil, err
 	}

@@ -88,8 +88,10 @@ _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
 static pthread_key_t leaving;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
+// Gives a thread's record to those that come; calls that it still makes while it ends join anew.
 static void leave(void *record) {
   lt_thread *t = record;
+  lt_me = NULL;
   t->used = t->base = 0;
   t->owned = 0;
 }

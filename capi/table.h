@@ -14,7 +14,7 @@ typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
   void *key;             // go-pointer's key of the Go side of the slot's chunk
-  struct lt_slot *next;  // in the queue of freed slots
+  struct lt_slot *next;  // in the queue of freed slots, or in a list of free ones
   int64_t queued;        // length of that queue from this slot on
   uint8_t kind;
   int8_t dtype, layout, device_type;
@@ -37,6 +37,10 @@ typedef struct lt_thread {
   int64_t base;                    // of them, those of calls around the present one
   int64_t room;                    // pins that there is memory for
   lt_slot *_Atomic *_Atomic pins;  // grows, and what it grew out of stays: others may be reading it
+  // For Go, which keeps these without locks: free slots at hand, slots to give back, and how many
+  // more slots the thread has taken than given back.
+  lt_slot *ready, *spent, *spent_last;
+  int64_t spent_count, taken;
 } lt_thread;
 
 // Makes the next slots usable; returns the first, NULL with errno when there is no memory or the

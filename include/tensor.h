@@ -2616,8 +2616,8 @@ TENSOR_API tensor_status tensor_empty_cache(void);
 // variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
-// Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
-// happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+// Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
+// whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
 TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
 
 // --------------------------------------------------------------------------------------------------------------- files

@@ -5896,8 +5896,8 @@ export function emptyCache(): void;
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**
- * Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
- * happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+ * Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
+ * whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
  */
 export function failAllocation(countdown: Int): void;
 /**

@@ -1,4 +1,4 @@
-// One thread frees, resizes or reshapes what the calls of others use: these get the right answer,
+// One thread frees, resizes, shares or reshapes what the calls of others use: these get the right answer,
 // or an error that says what happens, and no memory that is gone.
 #include <pthread.h>
 #include <stdatomic.h>
@@ -60,6 +60,20 @@ static void reshape(void) {
       CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
 }
 
+// Moves the bytes to memory that other processes can map, and puts other values where they were;
+// refused while a call uses them.
+static void share(void) {
+  if (tensor_share_memory_(shared)) {
+    CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
+    return;
+  }
+  tensor_t *other = NULL;
+  const int64_t size = SIZE;
+  OK(tensor_zeros(&size, 1, TENSOR_FLOAT32, TENSOR_STRIDED, tensor_device_default(), &other));
+  OK(tensor_free(other));
+  free_it();
+}
+
 static void while_others_use(void (*change)(void)) {
   pthread_t users[USERS];
   shared = ones(SIZE);
@@ -81,5 +95,6 @@ int main(void) {
   while_others_use(free_it);
   while_others_use(resize_alias);
   while_others_use(reshape);
+  while_others_use(share);
   return 0;
 }

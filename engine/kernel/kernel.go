@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -136,19 +137,15 @@ type table struct {
 	copy        uintptr
 }
 
-// usableTiers names the tiers that the machine can run, the plainest first.
-func usableTiers() []string { return tierNames[:int(C.lt_cpu_tier())+1] }
+// usableTiers names the tiers that the machine can run, the plainest first. A build tag may have left out the last ones.
+func usableTiers() []string { return tierNames[:min(int(C.lt_cpu_tier())+1, len(registered))] }
 
 var load = sync.OnceValue(func() *table {
-	best := len(usableTiers()) - 1
-	if forced := os.Getenv(TierVariable); forced != "" {
-		for i, name := range tierNames[:best+1] {
-			if name == forced {
-				best = i
-			}
-		}
+	usable := usableTiers()
+	if forced := os.Getenv(TierVariable); slices.Contains(usable, forced) {
+		return read(forced)
 	}
-	return read(tierNames[best])
+	return read(usable[len(usable)-1])
 })
 
 // supported tells whether the machine has the instructions of a kernel that takes more of them than its tier promises.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -170,7 +171,19 @@ func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 	}
 	defer single.Release()
 	tensor.Put(single.Data(), self.DType(), value)
-	iter.Copy(self, single)
+	// What an expanded tensor repeats is written once.
+	sizes := slices.Clone(self.Sizes())
+	for d, stride := range self.Strides() {
+		if stride == 0 {
+			sizes[d] = 1
+		}
+	}
+	once, err := self.View("fill_", sizes, self.Strides(), self.Offset())
+	if err != nil {
+		return err
+	}
+	defer once.Release()
+	iter.Copy(once, single)
 	return nil
 }
 

@@ -67,14 +67,10 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 		return nil, s.err
 	}
 	weighted = s.cast(weighted, centred.DType())
-	if weighted != nil && d.IsComplex() {
-		weighted = s.keep(ConjPhysical(nil, weighted))
+	if d.IsComplex() {
+		weighted = s.unary(ConjPhysical, weighted)
 	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	flipped := s.keep(permuted("cov", weighted, 1, 0))
-	product := s.keep(Mm(nil, centred, flipped))
+	product := s.binary(Mm, centred, s.permute(weighted, 1, 0))
 	c := s.div(product, norm)
 	if rows == 1 {
 		c = s.reshape(c)

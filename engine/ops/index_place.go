@@ -66,39 +66,73 @@ func (a *at) read(op string, out, self *tensor.Tensor) error {
 	return a.run(op, gatherKernel, to, from, a.index)
 }
 
-// write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
-func (a *at) write(op string, self, source *tensor.Tensor) error {
+// change is an indexed write with its views made, after which nothing but the kernel remains.
+type change struct {
+	at       *at
+	op       string
+	k        *kernel.Kernel
+	to, from *tensor.Tensor
+}
+
+func (c *change) run() error { return c.at.run(c.op, c.k, c.to, c.at.index, c.from) }
+
+func (c *change) close() {
+	c.to.Release()
+	c.from.Release()
+}
+
+// storing is the change that stores source, of self's dtype, at the indexed places of self; the last of several writes to a
+// place stays.
+func (a *at) storing(op string, self, source *tensor.Tensor) (*change, error) {
 	from, err := expand(op, source, a.sizes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer from.Release()
 	raw, err := asBytes(op, from, from.Sizes(), from.Strides())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer raw.Release()
 	to, err := asBytes(op, self, a.sizes, a.strides)
 	if err != nil {
-		return err
+		raw.Release()
+		return nil, err
 	}
-	defer to.Release()
-	return a.run(op, putKernel, to, a.index, raw)
+	return &change{a, op, putKernel, to, raw}, nil
 }
 
-// combine joins source, of self's dtype, into the indexed places of self by k.
-func (a *at) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) error {
+// joining is the change that joins source, of self's dtype, into the indexed places of self by k.
+func (a *at) joining(op string, k *kernel.Kernel, self, source *tensor.Tensor) (*change, error) {
 	from, err := expand(op, source, a.sizes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer from.Release()
 	to, err := self.View(op, a.sizes, a.strides, self.Offset())
+	if err != nil {
+		from.Release()
+		return nil, err
+	}
+	return &change{a, op, k, to, from}, nil
+}
+
+// write makes the change storing.
+func (a *at) write(op string, self, source *tensor.Tensor) error {
+	c, err := a.storing(op, self, source)
 	if err != nil {
 		return err
 	}
-	defer to.Release()
-	return a.run(op, k, to, a.index, from)
+	defer c.close()
+	return c.run()
+}
+
+// combine makes the change joining.
+func (a *at) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) error {
+	c, err := a.joining(op, k, self, source)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.run()
 }
 
 // run runs a kernel that a.index is an operand of, the output first.

@@ -196,7 +196,19 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 	if !ok {
 		return err
 	}
+	// What may fail comes first: a refusal leaves view as it was.
+	var counts *tensor.Tensor
+	if name == "mean" {
+		if counts, err = s.counts(view.Sizes(), includeSelf); err != nil {
+			return err
+		}
+	}
 	place := placeAlong(view, s.d, s.index)
+	join, err := place.joining(s.op, k, view, s.source)
+	if err != nil {
+		return err
+	}
+	defer join.close()
 	if !includeSelf {
 		start, err := s.hold(single(s.op, identity(name, to.DType()), to.DType()))
 		if err != nil {
@@ -206,26 +218,24 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 			return err
 		}
 	}
-	if err := place.combine(s.op, k, view, s.source); err != nil || name != "mean" {
+	if err := join.run(); err != nil || counts == nil {
 		return err
 	}
-	return s.divide(view, includeSelf)
+	// Sums become means, rounded down for integers.
+	return iter.Run(s.op, divideByCount, view.DType().Compute(), 1, []*tensor.Tensor{view, view, counts}, nil)
 }
 
-// divide turns sums into means, rounding down for integers.
-func (s *scattering) divide(view *tensor.Tensor, includeSelf bool) error {
-	counts, err := s.hold(filled(s.op, nil, view.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, device.Host))
+// counts is how many elements are summed at each place.
+func (s *scattering) counts(sizes []int64, includeSelf bool) (*tensor.Tensor, error) {
+	counts, err := s.hold(filled(s.op, nil, sizes, dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, device.Host))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	one, err := s.hold(single(s.op, dtype.IntScalar(1), dtype.Int64))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := placeAlong(counts, s.d, s.index).combine(s.op, scatterAdd, counts, one); err != nil {
-		return err
-	}
-	return iter.Run(s.op, divideByCount, view.DType().Compute(), 1, []*tensor.Tensor{view, view, counts}, nil)
+	return counts, placeAlong(counts, s.d, s.index).combine(s.op, scatterAdd, counts, one)
 }
 
 // single makes a zero-dim tensor of one value.

@@ -109,15 +109,15 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 		return nil, err
 	}
 	defer at.Release()
-	to, err := target(op, out, sizes, self.DType(), self.Device(), self, index)
-	if err != nil || to.IsMeta() || to.Numel() == 0 {
-		return to, err
-	}
 	full, err := whole(op, at, sizes, d)
 	if err != nil {
 		return nil, err
 	}
 	defer full.Release()
+	to, err := target(op, out, sizes, self.DType(), self.Device(), self, index)
+	if err != nil || to.IsMeta() || to.Numel() == 0 {
+		return to, err
+	}
 	return made(to, out, readAlong(op, to, self, d, full))
 }
 

@@ -47,25 +47,29 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 		}
 		step += self.Strides()[d]
 	}
-	fillAt := func(start, count int64) error {
-		if count <= 0 {
+	// Diagonals follow each other: whole ones as one view, and what is left of the last.
+	fillAt := func(start, diagonals, count int64) error {
+		if diagonals <= 0 || count <= 0 {
 			return nil
 		}
-		diagonal, err := self.View(op, []int64{count}, []int64{step}, self.Offset()+start*self.Strides()[0])
+		row, next := self.Strides()[0], int64(0)
+		if diagonals > 1 {
+			next = (sizes[1] + 1) * row
+		}
+		part, err := self.View(op, []int64{diagonals, count}, []int64{next, step}, self.Offset()+start*row)
 		if err != nil {
 			return err
 		}
-		defer diagonal.Release()
-		return fillWith(diagonal, value)
-	}
-	if err := fillAt(0, slices.Min(sizes)); err != nil || !wrap || self.Dim() > 2 {
-		return err
+		defer part.Release()
+		return fillWith(part, value)
 	}
 	rows, columns := sizes[0], sizes[1]
-	for start := columns + 1; start < rows; start += columns + 1 {
-		if err := fillAt(start, min(columns, rows-start)); err != nil {
-			return err
-		}
+	if !wrap || self.Dim() > 2 || rows <= columns {
+		return fillAt(0, 1, slices.Min(sizes))
 	}
-	return nil
+	whole := (rows + 1) / (columns + 1)
+	if err := fillAt(0, whole, columns); err != nil {
+		return err
+	}
+	return fillAt(whole*(columns+1), 1, rows-whole*(columns+1))
 }

@@ -28,6 +28,9 @@ func TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64)
 	if self.DType() != other.DType() {
 		return nil, status.Runtimef("tensordot: both inputs should have same dtype, got %v and %v", self.DType(), other.DType())
 	}
+	if len(dimsSelf) > 0 && (self.Dim() == 0 || other.Dim() == 0) {
+		return nil, status.Indexf("tensordot: dimensions %v and %v are given, but an operand has no dimensions", dimsSelf, dimsOther)
+	}
 	maskA, err := shape.WrapDims("tensordot", dimsSelf, self.Dim(), false)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ type Operator struct {
 	Category  string   `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes    string   `yaml:"dtypes"`    // all, numbers, reals, floating, ...
 	Promotion string   `yaml:"promotion"` // how the result's dtype follows from the operands'
+	Tags      []string `yaml:"tags"`
 	Since     string   `yaml:"since"`
 	Go        string   `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
 	Doc       string   `yaml:"doc"`
@@ -70,6 +71,11 @@ var variants = []string{"function", "method", "inplace", "out"}
 
 // Categories are the sections of the operator reference, in its order.
 var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "storage", "file", "query"}
+
+// Tags are the words that an entry's tags may have.
+var Tags = map[string]string{
+	"metadata": "reads no elements, so that it takes tensors of every kind",
+}
 
 // DTypeSet is what an operator accepts.
 type DTypeSet struct {
@@ -168,6 +174,9 @@ func Camel(s string, upper bool) string {
 // Has tells whether the operator exists in a variant.
 func (o *Operator) Has(variant string) bool { return slices.Contains(o.Variants, variant) }
 
+// Tagged tells whether the operator has a tag.
+func (o *Operator) Tagged(tag string) bool { return slices.Contains(o.Tags, tag) }
+
 // Operands lists the positions of the arguments that may be a tensor or a number.
 func (o *Operator) Operands() []int {
 	var at []int
@@ -234,6 +243,11 @@ func (o *Operator) complete() error {
 	}
 	if _, ok := Promotions[o.Promotion]; !ok && o.Promotion != "" {
 		return fmt.Errorf("promotion %q is not a known rule", o.Promotion)
+	}
+	for _, tag := range o.Tags {
+		if _, ok := Tags[tag]; !ok {
+			return fmt.Errorf("tag %q is not a known one", tag)
+		}
 	}
 	if o.Since == "" || o.Doc == "" {
 		return fmt.Errorf("since and doc are required")

@@ -51,7 +51,10 @@ int lt_sanitized(void) {
 #endif
 }
 
-void *lt_alloc(size_t size) { return aligned_alloc(64, (size + 63) & ~(size_t)63); }
+void *lt_alloc(size_t size) {
+  void *p;
+  return posix_memalign(&p, 64, size) ? NULL : p;
+}
 void lt_free(void *p) { free(p); }
 
 void lt_zero(void *p, size_t size) { memset(p, 0, size); }

@@ -41,8 +41,17 @@ type block struct {
 	slab *slab // that it was cut from, nil for large blocks
 }
 
-// rounded is the size of the block that serves a request: whole cache lines for small ones, as asked for large ones.
-func rounded(size int64) int64 { return (size + alignment - 1) &^ (alignment - 1) }
+// sanitized tells that an address sanitizer watches. It knows the bounds of malloc's blocks, and tells of those that were
+// freed: blocks are malloc's then, to the byte, and none is kept for reuse.
+var sanitized = C.lt_sanitized() != 0
+
+// rounded is the size of the block that serves a request: whole cache lines.
+func rounded(size int64) int64 {
+	if sanitized {
+		return size
+	}
+	return (size + alignment - 1) &^ (alignment - 1)
+}
 
 func account(op string, size int64) error {
 	if failing() {
@@ -89,19 +98,16 @@ func allocate(op string, size int64, zero bool) (block, error) {
 	return b, nil
 }
 
-// sanitized tells that an address sanitizer watches: it knows the bounds of malloc's blocks, not of a slab's.
-var sanitized = C.lt_sanitized() != 0
-
 // obtain asks for a block that no large one freed before serves, and tells whether it is zero.
 func obtain(size int64) (b block, zeroed bool) {
 	switch {
+	case sanitized:
+		return block{data: C.lt_alloc(C.size_t(size)), size: size}, false
 	case size >= largeLimit:
 		memory.mu.Lock()
 		evict(max(cacheLeast, spare()))
 		memory.mu.Unlock()
 		return block{data: C.lt_map_large(C.size_t(size)), size: size}, true
-	case sanitized:
-		return block{data: C.lt_alloc(C.size_t(size)), size: size}, false
 	}
 	return take(size), false
 }
@@ -151,10 +157,10 @@ func (b block) release() {
 	memory.inUse.Add(-b.size)
 	memory.blocks.Add(-1)
 	switch {
+	case sanitized:
+		C.lt_free(b.data)
 	case b.slab != nil:
 		b.slab.put(b.data)
-	case b.size < largeLimit:
-		C.lt_free(b.data)
 	default:
 		memory.mu.Lock()
 		memory.large = append(memory.large, b)

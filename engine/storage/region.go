@@ -167,6 +167,10 @@ func (s *Storage) Share(op string) error {
 	case s.fixed.Load():
 		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share it before, or a clone()", op)
 	}
+	return s.move(op, func() error { return s.share(op) })
+}
+
+func (s *Storage) share(op string) error {
 	if err := account(op, s.nbytes); err != nil {
 		return err
 	}

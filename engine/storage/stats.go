@@ -41,8 +41,16 @@ func SetLimit(bytes int64) {
 	memory.limit.Store(bytes)
 }
 
-// FailAfter makes the n-th allocation from now on fail, once; 0 makes none fail.
+// FailAfter makes the n-th allocation or view from now on fail, once; 0 makes none fail.
 func FailAfter(n int64) { memory.failing.Store(n) }
+
+// CheckView is an error when it is the turn of a view, which op makes, to fail.
+func CheckView(op string) error {
+	if failing() {
+		return status.Memoryf("%s: a view was made to fail", op)
+	}
+	return nil
+}
 
 // failing tells whether it is this allocation's turn to fail.
 func failing() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }

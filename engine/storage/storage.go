@@ -19,6 +19,7 @@ type Storage struct {
 	nbytes   int64
 	block    block // behind data; none when the bytes are another owner's
 	refs     int64
+	version  int64 // how often operators have written
 	device   device.Device
 	readOnly bool
 	fixed    atomic.Bool // somebody else knows the address of the bytes: they must not move
@@ -62,7 +63,7 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	}
 	s.nbytes, s.block, s.device, s.readOnly = nbytes, block{}, d, false
 	s.fixed.Store(false)
-	s.refs = 1
+	s.refs, s.version = 1, 0
 	if nbytes == 0 || d.Type == device.Meta {
 		return nil
 	}
@@ -84,7 +85,7 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if s.backing != nil || s.fixed.Load() || s.block.size == 0 || s.block.size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if sanitized || s.backing != nil || s.fixed.Load() || s.block.size == 0 || s.block.size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
 	memory.inUse.Add(-s.block.size)
@@ -98,7 +99,7 @@ func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
 		return err
 	}
 	raisePeak()
-	s.nbytes, s.refs = nbytes, 1
+	s.nbytes, s.refs, s.version = nbytes, 1, 0
 	if zero {
 		clear(s.Bytes())
 	}
@@ -111,6 +112,12 @@ func (s *Storage) Discard() {
 	s.block.release()
 	s.data, s.block = nil, block{}
 }
+
+// Wrote counts a write by an operator. What is written through borrowed addresses nobody counts.
+func (s *Storage) Wrote() { atomic.AddInt64(&s.version, 1) }
+
+// Version is how often operators have written to the storage.
+func (s *Storage) Version() int64 { return atomic.LoadInt64(&s.version) }
 
 // Capacity is the size of the block behind the bytes.
 func (s *Storage) Capacity() int64 { return s.block.size }
@@ -130,6 +137,7 @@ func (s *Storage) InitExternal(data unsafe.Pointer, nbytes int64, d device.Devic
 	memory.blocks.Add(1)
 	s.fixed.Store(false)
 	s.data, s.nbytes, s.device, s.refs, s.backing, s.readOnly = data, nbytes, d, 1, owner, readOnly
+	s.version = 0
 }
 
 // Slice is a storage of the bytes from start to stop, which it shares. Neither can be resized from then on.

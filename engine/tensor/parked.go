@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -10,14 +11,19 @@ import (
 // parkedKept is the number of freed small tensors of each size that wait for reuse.
 const parkedKept = 256
 
-// pool keeps freed objects for reuse, up to parkedKept of them.
+// pool keeps freed objects for reuse: the front one, which a program that makes and drops tensors by turns reaches without the
+// lock, and up to parkedKept others.
 type pool[T any] struct {
+	front atomic.Pointer[T]
 	sync.Mutex
 	free []*T
 }
 
 // put keeps x, or returns false when the pool is full.
 func (p *pool[T]) put(x *T) bool {
+	if p.front.CompareAndSwap(nil, x) {
+		return true
+	}
 	p.Lock()
 	room := len(p.free) < parkedKept
 	if room {
@@ -27,8 +33,13 @@ func (p *pool[T]) put(x *T) bool {
 	return room
 }
 
-// take gives the object that was put last, nil when there is none.
+// take gives the front object or the one that was put last, nil when there is none.
 func (p *pool[T]) take() (x *T) {
+	if p.front.Load() != nil {
+		if x = p.front.Swap(nil); x != nil {
+			return x
+		}
+	}
 	p.Lock()
 	if n := len(p.free); n > 0 {
 		x = p.free[n-1]
@@ -36,6 +47,15 @@ func (p *pool[T]) take() (x *T) {
 	}
 	p.Unlock()
 	return x
+}
+
+// all locks the pool and gives what it has, which is all in free then.
+func (p *pool[T]) all() []*T {
+	p.Lock()
+	if x := p.front.Swap(nil); x != nil {
+		p.free = append(p.free, x)
+	}
+	return p.free
 }
 
 // parked recycles small tensors whole, with their storage and its block: a program of small tensors then neither allocates
@@ -67,7 +87,7 @@ func (t *Tensor) Recycle() {
 		t.Release()
 		return
 	}
-	t.storage, t.offset, t.layout, t.number = nil, 0, Strided, false
+	t.storage, t.offset, t.kind = nil, 0, kind{}
 	if !parked[f.own.Class()].put(f) {
 		f.own.Discard()
 	}
@@ -85,8 +105,7 @@ func takeParked(nbytes int64, dev device.Device, strides []int64) *fresh {
 func (parking) Held() (storages, bytes int64) {
 	for i := range parked {
 		list := &parked[i]
-		list.Lock()
-		for _, f := range list.free {
+		for _, f := range list.all() {
 			storages++
 			bytes += f.own.Capacity()
 		}
@@ -99,8 +118,7 @@ func (parking) Held() (storages, bytes int64) {
 func (parking) Empty() {
 	for i := range parked {
 		list := &parked[i]
-		list.Lock()
-		for _, f := range list.free {
+		for _, f := range list.all() {
 			f.own.Discard()
 		}
 		list.free = nil
@@ -109,7 +127,7 @@ func (parking) Empty() {
 }
 
 func parkView(t *Tensor) {
-	t.layout, t.number, t.guest = Strided, false, nil
+	t.kind, t.guest = kind{}, nil
 	parkedViews.put(t)
 }
 
@@ -122,7 +140,7 @@ func takeView() *Tensor {
 }
 
 func parkGuest(g *guest) {
-	g.layout, g.number, g.offset, g.owner = Strided, false, 0, storage.External{}
+	g.kind, g.offset, g.owner = kind{}, 0, storage.External{}
 	parkedGuests.put(g)
 }
 

@@ -40,8 +40,7 @@ type Tensor struct {
 	numel      int64
 	reach      int64 // bytes of the storage up to the end of the last element; 0 without elements
 	dtype      dtype.DType
-	layout     Layout
-	number     bool // stands for a plain number in promotion
+	kind       kind
 	contiguous bool
 	changing   atomic.Bool // the geometry is being changed: no call must begin to use it
 	whole      *fresh      // the allocation that the tensor is part of, if any
@@ -146,6 +145,9 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	if err != nil {
 		return nil, err
 	}
+	if err := storage.CheckView(op); err != nil {
+		return nil, err
+	}
 	t := takeView()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s.Retain(), d, offset, numel, reach
 	t.setDims(len(sizes))
@@ -248,6 +250,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
+	t.kind.number = false // a number stays one as long as nobody gives it another shape or storage
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -289,7 +292,7 @@ func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
 func (t *Tensor) Alias() *Tensor {
 	a := takeView()
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
-	a.contiguous, a.layout, a.number = t.contiguous, t.layout, t.number
+	a.contiguous, a.kind = t.contiguous, t.kind
 	a.setDims(len(t.sizes))
 	copy(a.sizes, t.sizes)
 	copy(a.strides, t.strides)
@@ -312,7 +315,7 @@ func Number(s dtype.Scalar) (*Tensor, error) {
 		return nil, err
 	}
 	Put(t.Data(), d, s)
-	t.number = true
+	t.kind.number = true
 	return t, nil
 }
 
@@ -342,7 +345,7 @@ func (t *Tensor) Device() device.Device { return t.storage.Device() }
 func (t *Tensor) IsMeta() bool { return t.storage.Device().Type == device.Meta }
 
 // Layout of the tensor.
-func (t *Tensor) Layout() Layout { return t.layout }
+func (t *Tensor) Layout() Layout { return t.kind.layout }
 
 // Sizes of the dimensions; not to be changed.
 func (t *Tensor) Sizes() []int64 { return t.sizes }
@@ -360,12 +363,12 @@ func (t *Tensor) Offset() int64 { return t.offset }
 func (t *Tensor) Numel() int64 { return t.numel }
 
 // IsNumber tells whether the tensor stands for a plain number.
-func (t *Tensor) IsNumber() bool { return t.number }
+func (t *Tensor) IsNumber() bool { return t.kind.number }
 
 // Rank is the tensor's weight in promotion.
 func (t *Tensor) Rank() dtype.Rank {
 	switch {
-	case t.number:
+	case t.kind.number:
 		return dtype.Number
 	case len(t.sizes) == 0:
 		return dtype.ZeroDim

@@ -136,3 +136,18 @@ func TestFailedAllocationsOfRecycledTensorsLoseNothing(t *testing.T) {
 	assert.Equal(t, before.InUse, after.InUse)
 	assert.Equal(t, before.Storages, after.Storages)
 }
+
+// A number whose shape changes is a tensor like others from then on; a change that is taken back leaves it a number.
+func TestNumberGivenAnotherShape(t *testing.T) {
+	number, err := tensor.Number(dtype.IntScalar(3))
+	require.NoError(t, err)
+	defer number.Release()
+	var saved tensor.Saved
+	saved.Save(number)
+	require.NoError(t, number.Resize("resize_", []int64{0}))
+	assert.False(t, number.IsNumber())
+	assert.Equal(t, dtype.Dimensioned, number.Rank())
+	saved.Restore()
+	assert.True(t, number.IsNumber())
+	assert.Equal(t, int64(3), number.Item().I)
+}

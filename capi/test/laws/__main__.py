@@ -38,6 +38,7 @@ def parser():
     p.add_argument("--only", metavar="LAW", action="append", choices=LAWS, help=", ".join(LAWS))
     p.add_argument("--operator", metavar="NAME", help="operators, or C functions, of this name")
     p.add_argument("--case", metavar="FUNCTION/N", help="one case, as a failure names it")
+    p.add_argument("--dtype", metavar="NAME", action="append", help="a dtype that hostile calls draw most of the time")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--report", metavar="FILE", help="write all failures there, with their programs")
     p.add_argument("-v", "--verbose", action="store_true", help="print every case, and the program of a case")
@@ -137,7 +138,8 @@ class Report:
         self.options, self.failures, self.tried, self.cases, self.unexplained = options, [], {}, {}, []
 
     def command(self, law, case):
-        return f"build/venv/bin/python capi/test/laws --seed {self.options.seed} --only {law} --case {case} -v"
+        favoured = "".join(f" --dtype {d}" for d in self.options.dtype or ())
+        return f"build/venv/bin/python capi/test/laws --seed {self.options.seed}{favoured} --only {law} --case {case} -v"
 
     def fail(self, law, case, text, program=""):
         self.failures.append((law, case, text, program))

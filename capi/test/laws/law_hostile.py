@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 
 import hostile
-from library import ROOT
+from library import NAMES, ROOT
 
 NAME = "hostile"
 STARTS_CHILDREN = True
@@ -24,6 +24,8 @@ PER_ROUND = 5  # blocks for each of --rounds
 def run(options, law, report, mode="calls"):
     import time
 
+    if options.dtype:
+        os.environ["HOSTILE_DTYPES"] = " ".join(str(NAMES.index(d)) for d in options.dtype)
     program = hostile.build(flags=os.environ.get("LAWS_CFLAGS", "").split())
     end = time.monotonic() + options.budget if options.budget else None
     first, blocks, seen, done = 0, 0, Counter(), Counter()
@@ -102,5 +104,6 @@ def fewest(program, seed, block, mode, kind):
         size //= 2
     _, text = child(program, seed, block, 1, "trace", ranges(kept))
     lines = [line.strip() for line in text.splitlines() if line.startswith("  tensor_")]
-    command = f"{os.path.relpath(program, ROOT)} {seed} {block} 1 trace {' '.join(ranges(kept))}"
+    favoured = f'HOSTILE_DTYPES="{os.environ["HOSTILE_DTYPES"]}" ' if "HOSTILE_DTYPES" in os.environ else ""
+    command = f"{favoured}{os.path.relpath(program, ROOT)} {seed} {block} 1 trace {' '.join(ranges(kept))}"
     return [f"{len(kept)} calls over the tensors that begin() in capi/test/laws/hostile.h makes; {command}", *lines]

@@ -51,7 +51,7 @@ func goCall(o *schema.Operator) string {
 	for i := range o.Args {
 		args = append(args, goArgument(o, i))
 	}
-	call := fmt.Sprintf("ops.%s(%s)", o.GoName(), strings.Join(args, ", "))
+	call := fmt.Sprintf("c.%s(%s)", o.GoName(), strings.Join(args, ", "))
 	if len(o.Returns) == 0 {
 		// Only the arguments marked as mutated change.
 		refresh := ""
@@ -61,9 +61,9 @@ func goCall(o *schema.Operator) string {
 			}
 		}
 		if refresh == "" {
-			return fmt.Sprintf("func(f frame) error { return %s }", call)
+			return fmt.Sprintf("func(c aten.Ctx, f frame) error { return %s }", call)
 		}
-		return fmt.Sprintf("func(f frame) error { err := %s; %s return err }", call, refresh)
+		return fmt.Sprintf("func(c aten.Ctx, f frame) error { err := %s; %s return err }", call, refresh)
 	}
 	if mixed(o) {
 		var names []string
@@ -71,10 +71,10 @@ func goCall(o *schema.Operator) string {
 			names = append(names, fmt.Sprintf("r%d", i))
 		}
 		results := strings.Join(names, ", ")
-		return fmt.Sprintf("func(f frame) error { %s, err := %s; return f.setMixed(err, %s) }", results, call, results)
+		return fmt.Sprintf("func(c aten.Ctx, f frame) error { %s, err := %s; return f.setMixed(err, %s) }", results, call, results)
 	}
 	if o.Returns[0].Type.List {
-		return fmt.Sprintf("func(f frame) error { r, err := %s; return f.setList(err, r) }", call)
+		return fmt.Sprintf("func(c aten.Ctx, f frame) error { r, err := %s; return f.setList(err, r) }", call)
 	}
 	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
 		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
@@ -86,7 +86,7 @@ func goCall(o *schema.Operator) string {
 		}
 	}
 	results := strings.Join(names, ", ")
-	return fmt.Sprintf("func(f frame) error { %s, err := %s; return f.%s(err, %s) }", results, call, setter, results)
+	return fmt.Sprintf("func(c aten.Ctx, f frame) error { %s, err := %s; return f.%s(err, %s) }", results, call, setter, results)
 }
 
 // mixed tells whether an operator's results are of several types.
@@ -102,7 +102,7 @@ func mixed(o *schema.Operator) bool {
 // goCalls is the table through which lt_enter reaches the engine.
 func goCalls(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package main\n\nimport \"github.com/libtensor/libtensor/engine/ops\"\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(frame) error{\n")
+	b.WriteString(goBanner + "package main\n\nimport \"github.com/libtensor/libtensor/engine/aten\"\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%s, // %s\n", goCall(o), o.ID())
 	}

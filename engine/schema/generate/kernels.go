@@ -115,7 +115,7 @@ import (
 %s)
 
 func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
-`, goBanner, constraint(t), decls.String(), t.name, tables.String(), t.name, t.name, imports.String(), t.name, t.name))
+`, goBanner, tableConstraint(t), decls.String(), t.name, tables.String(), t.name, t.name, imports.String(), t.name, t.name))
 	}
 	return nil
 }
@@ -144,6 +144,14 @@ func generateCached(out *output) error {
 		out.write(dir+"/gen_cached.go", fmt.Sprintf("%spackage %s\n\nimport \"C\"\n\n%s", goBanner, name, cached(name)))
 		return nil
 	})
+}
+
+// tableConstraint lets a build tag leave a tier out, which nothing but its table imports (capi/test/laws/sanitize).
+func tableConstraint(t tier) string {
+	if t.arch == "" {
+		return ""
+	}
+	return "//go:build " + t.arch + " && !without_" + t.name + "\n"
 }
 
 func constraint(t tier) string {

@@ -84,6 +84,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if err := facade(out, ops); err != nil {
+		return err
+	}
 	if err := generateC(out, ops); err != nil {
 		return err
 	}

@@ -1,0 +1,91 @@
+// Package aten is the façade of the operators: a method for each, through which everybody calls it. A call on plain dense
+// tensors goes straight to the operator in engine/ops; a call on a tensor with keys goes to the backend of the first of them.
+//
+// The methods and the backends' table are generated from the operator entries and the functions of engine/ops.
+package aten
+
+import (
+	"sync/atomic"
+
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Ctx is what a call carries beside its arguments.
+type Ctx struct {
+	passed tensor.Keys // layers that the call has left behind
+}
+
+// Past is c for calls that a backend makes on the same tensors: the layers of k are behind them.
+func (c Ctx) Past(k tensor.Keys) Ctx {
+	c.passed |= k
+	return c
+}
+
+// ahead is the first of the keys whose layer the call has not passed, 0 when it goes to the operator.
+func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
+
+func keys(t *tensor.Tensor) tensor.Keys {
+	if t == nil {
+		return 0
+	}
+	return t.Keys()
+}
+
+func keysOf(list []*tensor.Tensor) (k tensor.Keys) {
+	for _, t := range list {
+		k |= keys(t)
+	}
+	return k
+}
+
+func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
+	for i := range items {
+		k |= keys(items[i].Tensor)
+	}
+	return k
+}
+
+// Kind is a key's place in the table of backends.
+type Kind struct {
+	Name    string // as errors say it: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
+	Instead string // what a user can do who is refused: "to_dense() converts"
+	Backend
+}
+
+// kinds is the table: by the number of a key.
+var kinds [tensor.KeyCount]atomic.Pointer[Kind]
+
+var nobody = &Kind{Name: "unknown"}
+
+// Register makes k the kind of the tensors with a key. Programs do so before they make such tensors.
+func Register(key tensor.Keys, k *Kind) { kinds[key.Number()].Store(k) }
+
+func kindOf(key tensor.Keys) *Kind {
+	if k := kinds[key.Number()].Load(); k != nil {
+		return k
+	}
+	return nobody
+}
+
+func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
+
+// refused is the error of an operator that a kind of tensors does not have.
+func refused(op string, key tensor.Keys) error {
+	k := kindOf(key)
+	if k.Instead == "" {
+		return status.NotImplementedf("%s is not implemented for %s tensors", op, k.Name)
+	}
+	return status.NotImplementedf("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
+}
+
+// wrote counts a write to what an operator was given to write to, whether it succeeded or not.
+func wrote(t *tensor.Tensor) {
+	if t != nil {
+		t.Storage().Wrote()
+	}
+}
+
+func wroteBytes(s *storage.Storage) { s.Wrote() }

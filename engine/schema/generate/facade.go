@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+const (
+	opsDir = "engine/ops"
+	module = "github.com/libtensor/libtensor/"
+)
+
+// function is what the façade needs to know of the Go function behind an operator.
+type function struct {
+	op      string // the operator's name in errors
+	name    string // in Go
+	params  []param
+	results []string // types
+	any     bool     // takes tensors of every kind
+	written []param  // those that the operator writes to: tensors and storages
+}
+
+type param struct{ name, typ string }
+
+// facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
+// engine/ops.
+func facade(out *output, ops []*schema.Operator) error {
+	declared, imports, err := functionsOf(opsDir)
+	if err != nil {
+		return err
+	}
+	var all []*function
+	seen := map[string]bool{}
+	for _, o := range ops {
+		if seen[o.GoName()] {
+			continue
+		}
+		seen[o.GoName()] = true
+		f, ok := declared[o.GoName()]
+		if !ok {
+			return fmt.Errorf("%s: there is no func %s in %s", o.ID(), o.GoName(), opsDir)
+		}
+		f.op, f.any = o.Name, o.Tagged("metadata")
+		outs := len(f.params) - len(o.Args)
+		for i, p := range f.params {
+			if i < outs || o.Args[i-outs].Mutated {
+				f.written = append(f.written, p)
+			}
+		}
+		all = append(all, f)
+	}
+	out.write("engine/aten/gen_aten.go", facadeMethods(all, imports))
+	out.write("engine/aten/gen_backend.go", facadeBackend(all, imports))
+	return nil
+}
+
+// functionsOf reads the exported functions of a package, and the imports by name.
+func functionsOf(dir string) (map[string]*function, map[string]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, nil, err
+	}
+	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
+	set := token.NewFileSet()
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, i := range file.Imports {
+			p := strings.Trim(i.Path.Value, `"`)
+			imports[filepath.Base(p)] = p
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() {
+				declared[f.Name.Name] = read(set, f)
+			}
+		}
+	}
+	return declared, imports, nil
+}
+
+func read(set *token.FileSet, f *ast.FuncDecl) *function {
+	out := &function{name: f.Name.Name}
+	for _, field := range f.Type.Params.List {
+		names := field.Names
+		if len(names) == 0 {
+			names = []*ast.Ident{ast.NewIdent("_")}
+		}
+		typ := typeText(set, field.Type)
+		for _, name := range names {
+			text := name.Name
+			if text == "_" {
+				text = fmt.Sprintf("x%d", len(out.params))
+			}
+			out.params = append(out.params, param{text, typ})
+		}
+	}
+	if f.Type.Results != nil {
+		for _, field := range f.Type.Results.List {
+			for range max(1, len(field.Names)) {
+				out.results = append(out.results, typeText(set, field.Type))
+			}
+		}
+	}
+	return out
+}
+
+// typeText is a type as another package writes it.
+func typeText(set *token.FileSet, e ast.Expr) string {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if _, ok := n.(*ast.SelectorExpr); ok {
+			return false
+		}
+		if id, ok := n.(*ast.Ident); ok && id.IsExported() {
+			id.Name = "ops." + id.Name
+		}
+		return true
+	})
+	var b strings.Builder
+	_ = printer.Fprint(&b, set, e)
+	return b.String()
+}
+
+// signature is the parameters and results; zero-valued results are named r0, r1, ... and err.
+func (f *function) signature(named bool) string {
+	var params, results []string
+	for i, p := range f.params {
+		if i+1 < len(f.params) && f.params[i+1].typ == p.typ {
+			params = append(params, p.name)
+			continue
+		}
+		params = append(params, p.name+" "+p.typ)
+	}
+	for i, r := range f.results {
+		switch {
+		case !named:
+			results = append(results, r)
+		case r == "error":
+			results = append(results, "err error")
+		default:
+			results = append(results, fmt.Sprintf("r%d %s", i, r))
+		}
+	}
+	return fmt.Sprintf("(%s) (%s)", strings.Join(params, ", "), strings.Join(results, ", "))
+}
+
+func (f *function) arguments() string {
+	var names []string
+	for _, p := range f.params {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keys is the expression of the keys that decide who serves a call, "" when none do.
+func (f *function) keys() string {
+	if n := len(f.results); f.any || n == 0 || f.results[n-1] != "error" {
+		return ""
+	}
+	var terms []string
+	for _, p := range f.params {
+		switch p.typ {
+		case "*tensor.Tensor":
+			terms = append(terms, "keys("+p.name+")")
+		case "[]*tensor.Tensor":
+			terms = append(terms, "keysOf("+p.name+")")
+		case "[]ops.IndexItem":
+			terms = append(terms, "keysOfIndex("+p.name+")")
+		}
+	}
+	return strings.Join(terms, "|")
+}
+
+func facadeMethods(all []*function, imports map[string]string) string {
+	var b strings.Builder
+	for _, f := range all {
+		fmt.Fprintf(&b, "\n// %s is the operator %s.\n", f.name, f.op)
+		keys := f.keys()
+		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(keys != "" || len(f.written) > 0))
+		if keys != "" {
+			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", keys)
+			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
+			fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n}\n", f.op)
+		}
+		f.call(&b)
+	}
+	return header(b.String(), imports)
+}
+
+// call calls the operator and counts what it writes.
+func (f *function) call(b *strings.Builder) {
+	if len(f.written) == 0 {
+		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.arguments())
+		return
+	}
+	results := make([]string, len(f.results))
+	for i := range results {
+		results[i] = fmt.Sprintf("r%d", i)
+	}
+	results[len(results)-1] = "err"
+	fmt.Fprintf(b, "%s = ops.%s(%s)\n", strings.Join(results, ", "), f.name, f.arguments())
+	for _, p := range f.written {
+		fmt.Fprintf(b, "%s(%s)\n", map[string]string{"*tensor.Tensor": "wrote", "*storage.Storage": "wroteBytes"}[p.typ], p.name)
+	}
+	b.WriteString("return\n}\n")
+}
+
+func facadeBackend(all []*function, imports map[string]string) string {
+	var b strings.Builder
+	b.WriteString("\n// Backend is what a kind of tensors does with operators: nil where it has nothing, which is refused.\ntype Backend struct {\n")
+	for _, f := range all {
+		if f.keys() == "" {
+			continue
+		}
+		signature := f.signature(false)
+		fmt.Fprintf(&b, "\t%s func(c Ctx, %s\n", f.name, strings.TrimPrefix(signature, "("))
+	}
+	b.WriteString("}\n")
+	return header(b.String(), imports)
+}
+
+// header is a file of package aten that imports what its text uses.
+func header(text string, imports map[string]string) string {
+	var standard, ours []string
+	for name, path := range imports {
+		switch line := fmt.Sprintf("\t%q\n", path); {
+		case !regexp.MustCompile(`\b` + name + `\.`).MatchString(text):
+		case strings.HasPrefix(path, module):
+			ours = append(ours, line)
+		default:
+			standard = append(standard, line)
+		}
+	}
+	slices.Sort(standard)
+	slices.Sort(ours)
+	return goBanner + "package aten\n\nimport (\n" + strings.Join(standard, "") + "\n" + strings.Join(ours, "") + ")\n" + text
+}
