@@ -2628,9 +2628,10 @@ TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
 // place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
 // "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
 // {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
-// {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}; {"def": n, "value": v} is a
-// value that occurs again as {"ref": n}. Tensors that share a storage share it after loading. A storage is saved whole, or with
-// `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+// {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for text
+// with halves of surrogate pairs; {"def": n, "value": v} is a value that occurs again as {"ref": n}. A tensor's first node may also
+// have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
+// with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
 
 // The bytes of the file that save writes, as a uint8 tensor of one dimension.

@@ -15,6 +15,9 @@ func GeneratorNew(dev device.Device) (*random.Generator, error) {
 	if _, err := device.Resolve("generator_new", dev); err != nil {
 		return nil, err
 	}
+	if dev.Type == device.Meta {
+		return nil, status.Runtimef("generator_new: there are no generators on the meta device, whose tensors have no elements; use device='cpu'")
+	}
 	return random.New(random.DefaultSeed), nil
 }
 

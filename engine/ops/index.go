@@ -195,7 +195,7 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 				return a, err
 			}
 			axes = append(axes, found...)
-		case !t.DType().IsIntegral():
+		case t.DType() != dtype.Int64 && t.DType() != dtype.Int32:
 			return a, status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", op, t.DType())
 		default:
 			dim, size := d, view.Sizes()[d]

@@ -2,7 +2,9 @@ package serial
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -55,8 +57,8 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 		at := map[string]int{}
 		for _, e := range entries {
 			name, ok := e.Key.(string)
-			if !ok {
-				return status.Runtimef("%s: the file's dict has a key that is no string but %s", op, pickle.Describe(e.Key))
+			if !ok || !utf8.ValidString(name) {
+				return status.Runtimef("%s: the file's dict has a key that is no string of UTF-8 but %s", op, pickle.Describe(e.Key))
 			}
 			i, err := l.tensor(e.Value)
 			if err != nil {
@@ -300,20 +302,23 @@ func (l *loader) tensor(value any) (int, error) {
 	if i, ok := l.numbers[value]; ok {
 		return i, nil
 	}
+	if inner, _, err := l.wrapped(c); inner != nil || err != nil {
+		if err != nil {
+			return -1, err
+		}
+		i, err := l.tensor(inner)
+		if err == nil {
+			l.numbers[value] = i
+		}
+		return i, err
+	}
 	var t *tensor.Tensor
 	var err error
-	args := append(c.Args.Items[:len(c.Args.Items):len(c.Args.Items)], nil)
 	switch c.Func {
 	case rebuildTensor, rebuildTensorV2, rebuildTensorV3:
 		t, err = l.rebuild(c)
 	case rebuildMeta:
 		t, err = l.meta(c)
-	case rebuildParameter:
-		inner, _ := args[0].(*pickle.Call)
-		if inner == nil || inner.Func == rebuildParameter {
-			return -1, l.bad("a parameter", args[0])
-		}
-		return l.tensor(inner)
 	default:
 		return -1, nil
 	}
@@ -321,6 +326,37 @@ func (l *loader) tensor(value any) (int, error) {
 		return -1, err
 	}
 	return l.add(value, t)
+}
+
+// wrapped gives the call that makes the tensor which c adds something to, and the attributes that it adds; no call when c is of
+// another kind.
+func (l *loader) wrapped(c *pickle.Call) (*pickle.Call, any, error) {
+	args := c.Args.Items
+	var inner *pickle.Call
+	var state any
+	switch {
+	case c.Func == rebuildParameter && len(args) > 0, c.Func == rebuildStateful && len(args) == 4:
+		inner, _ = args[0].(*pickle.Call)
+		if c.Func == rebuildStateful {
+			state = args[3]
+		}
+	case c.Func == rebuildFromType && len(args) == 4 && args[1] == tensorClass:
+		function, ok1 := args[0].(pickle.Global)
+		given, ok2 := args[2].(*pickle.Tuple)
+		if ok1 && ok2 {
+			inner = &pickle.Call{Func: function, Args: given}
+		}
+		state = args[3]
+	case c.Func != rebuildParameter && c.Func != rebuildStateful && c.Func != rebuildFromType:
+		return nil, nil, nil
+	}
+	if inner == nil || !slices.Contains(tensorMakers, inner.Func) {
+		return nil, nil, l.bad("a tensor", c.Args)
+	}
+	if !isState(state) {
+		return nil, nil, l.bad("a tensor's attributes", state)
+	}
+	return inner, state, nil
 }
 
 func (l *loader) ints(value any) ([]int64, error) {

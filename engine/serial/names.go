@@ -5,6 +5,7 @@
 // The containers cross the C boundary as one JSON text, in which tensors are numbers of a list beside it:
 //
 //	null, true, 1, 2.5, "text"         numbers with a point or an exponent are floats
+//	{"text": "base64"}                 text with halves of surrogate pairs, in UTF-8 that encodes these as other code points
 //	{"int": "12345678901234567890"}    integers that JavaScript would round
 //	{"float": "nan"}                   nan, inf, -inf
 //	{"complex": [re, im]}
@@ -13,7 +14,7 @@
 //	{"tuple": [...]}, {"set": [...]}
 //	{"size": [2, 3]}
 //	{"dict": [[key, value], ...]}      also ordered_dict, then maybe with "state"
-//	{"tensor": i}                      tensor i; loaded ones have a "location" when it was not the CPU
+//	{"tensor": i}                      tensor i; loaded ones have a "location" when it was not the CPU; maybe with "state", a dict of attributes
 //	{"storage": i}                     the storage of tensor i, which views it as bytes
 //	{"typed_storage": i}               the storage of tensor i, with that tensor's dtype
 //	{"dtype": "float32"}, {"device": "cpu"}, {"layout": "strided"}
@@ -39,6 +40,9 @@ var (
 	rebuildTensorV3  = utils("_rebuild_tensor_v3")
 	rebuildMeta      = utils("_rebuild_meta_tensor_no_storage")
 	rebuildParameter = utils("_rebuild_parameter")
+	rebuildStateful  = utils("_rebuild_parameter_with_state")
+	rebuildFromType  = pickle.Global{Module: "torch._tensor", Name: "_rebuild_from_type_v2"} // of a tensor with attributes
+	tensorClass      = pickle.Global{Module: "torch", Name: "Tensor"}
 	untypedStorage   = pickle.Global{Module: "torch.storage", Name: "UntypedStorage"}
 	orderedDict      = pickle.Global{Module: "collections", Name: "OrderedDict"}
 	counter          = pickle.Global{Module: "collections", Name: "Counter"} // becomes a dict
@@ -92,9 +96,12 @@ func dtypeOf(value any) (dtype.DType, bool) {
 	return d, ok && d.String() == g.Name
 }
 
+// tensorMakers are the functions that make a tensor of a storage or of nothing.
+var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta}
+
 var functions = []pickle.Global{
-	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, orderedDict, counter, torchSize, torchDevice, getLayout, codecsEncode,
-	builtinComplex, builtinSet, builtinBytes, builtinBytearray,
+	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
+	torchSize, torchDevice, getLayout, codecsEncode, builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 
 // canonical gives Python 3's name of a builtin the one that protocol 2 has.
@@ -125,14 +132,12 @@ var otherDType = regexp.MustCompile(`^(q?u?int|b?float|bits|complex)[0-9]`)
 
 // otherTensors are makers of tensors of PyTorch alone.
 var otherTensors = map[pickle.Global]string{
-	utils("_rebuild_sparse_tensor"):                          "a sparse tensor",
-	utils("_rebuild_nested_tensor"):                          "a nested tensor",
-	utils("_rebuild_qtensor"):                                "a quantized tensor",
-	utils("_rebuild_parameter_with_state"):                   "a parameter with attributes",
-	{Module: "torch._tensor", Name: "_rebuild_from_type_v2"}: "a tensor with attributes or of a subclass",
-	utils("_rebuild_wrapper_subclass"):                       "a tensor of a subclass",
-	utils("_rebuild_device_tensor_from_numpy"):               "a tensor of another device",
-	utils("_rebuild_device_tensor_from_cpu_tensor"):          "a tensor of another device",
+	utils("_rebuild_sparse_tensor"):                 "a sparse tensor",
+	utils("_rebuild_nested_tensor"):                 "a nested tensor",
+	utils("_rebuild_qtensor"):                       "a quantized tensor",
+	utils("_rebuild_wrapper_subclass"):              "a tensor of a subclass",
+	utils("_rebuild_device_tensor_from_numpy"):      "a tensor of another device",
+	utils("_rebuild_device_tensor_from_cpu_tensor"): "a tensor of another device",
 }
 
 // maxDepth bounds how deep values may lie: in 200 containers, and what is in the innermost.

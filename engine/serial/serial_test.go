@@ -62,7 +62,7 @@ func TestStructuresComeBack(t *testing.T) {
 		`{"float": "nan"}`, `{"float": "-inf"}`, `"é\u0000\n"`, `[]`, `[1, [2, [3]]]`, `{"tuple": []}`, `{"tuple": [1, 2, 3, 4]}`, `{"set": [1]}`, `{"size": [2, 3]}`,
 		`{"dict": []}`, `{"dict": [["a", 1], [2, null], [{"tuple": [1]}, "x"]]}`, `{"ordered_dict": [["a", 1]]}`, `{"ordered_dict": [], "state": {"dict": [["x", 1]]}}`,
 		`{"complex": [1.5, -2.0]}`, `{"bytes": "AP+A"}`, `{"bytearray": ""}`, `{"dtype": "bfloat16"}`, `{"device": "cuda:1"}`, `{"layout": "sparse_csr"}`,
-		`[{"def": 0, "value": [1]}, {"ref": 0}]`,
+		`[{"def": 0, "value": [1]}, {"ref": 0}]`, `{"text": "7aCAeA=="}`, `{"dict": [[{"text": "7b+/"}, "é"]]}`,
 	} {
 		found, tensors, err := Load("load", file.Memory(image(t, text, false)), "", false)
 		require.NoError(t, err, text)
@@ -90,6 +90,20 @@ func TestSharedStoragesStayShared(t *testing.T) {
 		}
 	}
 	require.Equal(t, base.Storage().Bytes(), found[0].Storage().Bytes())
+}
+
+func TestAttributesComeBack(t *testing.T) {
+	base := arange(t, 4)
+	defer base.Release()
+	part := view(t, base, []int64{2}, []int64{1}, 1)
+	defer part.Release()
+	saved := `[{"tensor": 0, "state": {"dict": [["next", {"tensor": 1, "state": {"dict": [["deep", [1]]]}}]]}}, {"tensor": 1}, {"tensor": 0}]`
+	text, found, err := Load("load", file.Memory(image(t, saved, false, base, part)), "", false)
+	require.NoError(t, err)
+	defer release(found)
+	require.Equal(t, `[{"def": 0, "value": {"tensor": 0, "state": {"dict": [["next", {"def": 1, "value": {"tensor": 1, "state": {"dict": [["deep", [1]]]}}}]]}}},`+
+		` {"ref": 1}, {"ref": 0}]`, text)
+	require.Same(t, found[0].Storage(), found[1].Storage())
 }
 
 func TestCompactSavesWhatTensorsReach(t *testing.T) {
@@ -145,6 +159,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 	_, _, err := LoadDict("load_dict", file.Memory(image(t, `[1]`, false)), "", false)
 	require.ErrorContains(t, err, "a list of 1 items, not a dict of tensors")
+	_, _, err = LoadDict("load_dict", file.Memory(image(t, `{"dict": [[{"text": "7aCA"}, {"tensor": 0}]]}`, false, arange(t, 1))), "", false)
+	require.ErrorContains(t, err, `no string of UTF-8 but the string "\xed\xa0\x80"`)
 }
 
 // pack makes an archive of a pickle and one storage of 8 bytes.
@@ -161,27 +177,37 @@ func TestHostilePickles(t *testing.T) {
 	rebuild := func(storage, rest string) string {
 		return "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + storage + rest + "\x89ccollections\nOrderedDict\n)RtR."
 	}
+	rebuilt := func(state string) string {
+		return "\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nctorch\nTensor\n(" + storage +
+			"K\x00K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)Rt" + state + "tR."
+	}
 	for name, c := range map[string]struct{ pickled, fact string }{
-		"other name":        {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "os.system, which is refused"},
-		"stack name":        {"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system, which is refused"},
-		"class as a value":  {"\x80\x02ctorch\nFloatStorage\n.", "torch.FloatStorage as a value"},
-		"other opcode":      {"\x80\x02P1\n.", "opcode 0x50"},
-		"no stop":           {"\x80\x02N", "1 more bytes are expected"},
-		"long string":       {"\x80\x02X\xff\xff\xff\xffab.", "4294967295 more bytes are expected, and 3 are left"},
-		"missing memo":      {"\x80\x02h\x05.", "nothing was kept under number 5"},
-		"huge memo number":  {"\x80\x02Nr\xff\xff\xff\xff.", ""},
-		"contains itself":   {"\x80\x02]q\x00h\x00a.", "contains itself"},
-		"deep":              {"\x80\x02" + strings.Repeat("]", 100000) + strings.Repeat("a", 99999) + ".", "deep"},
-		"deep parameters":   {"\x80\x02ctorch._utils\n_rebuild_parameter\nq\x00" + strings.Repeat("h\x00", 1000) + ")" + strings.Repeat("\x85R", 1000) + ".", "damaged"},
-		"beyond":            {rebuild(storage, "K\x00K\x03\x85K\x01\x85"), "need a storage of 12 bytes, but it has 8"},
-		"offset":            {rebuild(storage, "K\x01K\x02\x85K\x01\x85"), "need a storage of 12 bytes"},
-		"negative":          {rebuild(storage, "J\xff\xff\xff\xffK\x01\x85K\x01\x85"), "offset -1"},
-		"negative stride":   {rebuild(storage, "K\x01K\x02\x85J\xff\xff\xff\xff\x85"), "negative"},
-		"overflow":          {rebuild(storage, "K\x00\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"), "reach further than a 64-bit integer counts"},
-		"missing storage":   {rebuild(strings.Replace(storage, "0X\x03", "1X\x03", 1), "K\x00K\x02\x85K\x01\x85"), `no record of storage "1"`},
-		"storage size":      {rebuild(strings.Replace(storage, "K\x02t", "K\x04t", 1), "K\x00K\x02\x85K\x01\x85"), "8 bytes, which are not 4 elements of 4"},
-		"other device":      {rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1), "K\x00K\x02\x85K\x01\x85"), "map_location='cpu'"},
-		"no such arguments": {"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n)R.", "a tuple of 0 items"},
+		"other name":         {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "os.system, which is refused"},
+		"stack name":         {"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system, which is refused"},
+		"class as a value":   {"\x80\x02ctorch\nFloatStorage\n.", "torch.FloatStorage as a value"},
+		"other opcode":       {"\x80\x02P1\n.", "opcode 0x50"},
+		"no stop":            {"\x80\x02N", "1 more bytes are expected"},
+		"long string":        {"\x80\x02X\xff\xff\xff\xffab.", "4294967295 more bytes are expected, and 3 are left"},
+		"missing memo":       {"\x80\x02h\x05.", "nothing was kept under number 5"},
+		"huge memo number":   {"\x80\x02Nr\xff\xff\xff\xff.", ""},
+		"contains itself":    {"\x80\x02]q\x00h\x00a.", "contains itself"},
+		"deep":               {"\x80\x02" + strings.Repeat("]", 100000) + strings.Repeat("a", 99999) + ".", "deep"},
+		"deep parameters":    {"\x80\x02ctorch._utils\n_rebuild_parameter\nq\x00" + strings.Repeat("h\x00", 1000) + ")" + strings.Repeat("\x85R", 1000) + ".", "damaged"},
+		"text":               {"\x80\x02X\x02\x00\x00\x00\xed\xa0.", "not UTF-8"},
+		"subclass":           {"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nctorch\nSize\n)}tR.", "a tensor has a tuple of 4 items"},
+		"no tensor's maker":  {"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ccollections\nOrderedDict\nctorch\nTensor\n)}tR.", "a tensor has a tuple of 4 items"},
+		"attributes":         {rebuilt("]"), "a tensor's attributes"},
+		"number's attribute": {rebuilt("}K\x01K\x02s"), "a tensor's attributes"},
+		"class of a tensor":  {"\x80\x02ctorch\nTensor\n.", "torch.Tensor as a value"},
+		"beyond":             {rebuild(storage, "K\x00K\x03\x85K\x01\x85"), "need a storage of 12 bytes, but it has 8"},
+		"offset":             {rebuild(storage, "K\x01K\x02\x85K\x01\x85"), "need a storage of 12 bytes"},
+		"negative":           {rebuild(storage, "J\xff\xff\xff\xffK\x01\x85K\x01\x85"), "offset -1"},
+		"negative stride":    {rebuild(storage, "K\x01K\x02\x85J\xff\xff\xff\xff\x85"), "negative"},
+		"overflow":           {rebuild(storage, "K\x00\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"), "reach further than a 64-bit integer counts"},
+		"missing storage":    {rebuild(strings.Replace(storage, "0X\x03", "1X\x03", 1), "K\x00K\x02\x85K\x01\x85"), `no record of storage "1"`},
+		"storage size":       {rebuild(strings.Replace(storage, "K\x02t", "K\x04t", 1), "K\x00K\x02\x85K\x01\x85"), "8 bytes, which are not 4 elements of 4"},
+		"other device":       {rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1), "K\x00K\x02\x85K\x01\x85"), "map_location='cpu'"},
+		"no such arguments":  {"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n)R.", "a tuple of 0 items"},
 	} {
 		before := live()
 		_, _, err := Load("load", pack(t, c.pickled), "", false)
@@ -312,6 +338,9 @@ func TestWrongStructures(t *testing.T) {
 		`[`: "not JSON", `1 2`: "goes on after its end", `{"a": 1}`: `{"a":1}`, `{"tensor": 1}`: "names tensor 1, but 1 were given", `{"tensor": "x"}`: "none of its forms",
 		`{"ref": 0}`: "none of its forms", `{"dtype": "float33"}`: "none of its forms", `{"dict": [[1]]}`: "none of its forms", `{"int": "x"}`: "none of its forms",
 		`{"device": "gpu"}`: `got "gpu"`, strings.Repeat("[", 300) + strings.Repeat("]", 300): "deep", `{"tuple": [], "size": []}`: "none of its forms",
+		`{"text": 1}`: "none of its forms", `{"text": "7aA="}`: "none of its forms", `{"storage": 0, "state": {"dict": []}}`: "none of its forms",
+		`{"tensor": 0, "state": [1]}`: "one dict with texts as keys", `{"tensor": 0, "state": {"dict": [[1, 2]]}}`: "one dict with texts as keys",
+		`[{"tensor": 0, "state": {"dict": []}}, {"tensor": 0, "state": {"dict": []}}]`: "one dict",
 	} {
 		_, err := Save("save", text, []*tensor.Tensor{arange(t, 1)}, false)
 		require.ErrorContains(t, err, fact, text)

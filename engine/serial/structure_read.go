@@ -106,9 +106,9 @@ func (s *saver) tagged(n map[string]any, depth int) (any, error) {
 			return nil, s.wrong(n)
 		}
 		if state, ok := n["state"]; ok {
-			v.(*pickle.Call).State, err = s.value(state, depth+1)
+			return s.stateful(v.(*pickle.Call), content, state, depth)
 		}
-		return v, err
+		return v, nil
 	}
 	if number, ok := n["def"]; ok && len(n) == 2 {
 		v, err := s.value(n["value"], depth)
@@ -122,8 +122,26 @@ func (s *saver) tagged(n map[string]any, depth int) (any, error) {
 	return nil, s.wrong(n)
 }
 
+// stateful gives what a call makes attributes.
+func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, error) {
+	value, err := s.value(state, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	if c.Func == orderedDict {
+		c.State = value
+		return c, nil
+	}
+	if !slices.Contains(tensorMakers, c.Func) || value == nil || !isState(value) {
+		return nil, status.Valuef("%s: the state of tensor %v must be one dict with texts as keys", s.op, content)
+	}
+	i, _ := integer(content)
+	s.made[int(i)] = call(rebuildFromType, c.Func, tensorClass, c.Args, value)
+	return s.made[int(i)], nil
+}
+
 // companions are the keys that may stand beside a tag.
-var companions = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location"}, "storage": {"location"}, "typed_storage": {"location"}}
+var companions = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state"}, "storage": {"location"}, "typed_storage": {"location"}}
 
 // readers turn the content of tagged nodes into values, nil for content that does not fit.
 var readers map[string]func(s *saver, content any, depth int) (any, error)
@@ -170,6 +188,14 @@ func init() {
 				return f, nil
 			}
 			return nil, nil
+		},
+		"text": func(_ *saver, content any, _ int) (any, error) {
+			text, ok := content.(string)
+			data, err := base64.StdEncoding.DecodeString(text)
+			if !ok || err != nil || !pickle.ValidText(data) {
+				return nil, nil
+			}
+			return string(data), nil
 		},
 		"bytes": func(_ *saver, content any, _ int) (any, error) { return readBytes(content) },
 		"bytearray": func(_ *saver, content any, _ int) (any, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/serial/pickle"
@@ -101,7 +102,7 @@ func (l *loader) plain(value any, depth int) error {
 	case float64:
 		t.float(v)
 	case string:
-		t.quote(v)
+		t.string(v)
 	case []byte:
 		t.tagged("bytes", base64.StdEncoding.EncodeToString(v))
 	case *pickle.List:
@@ -126,6 +127,15 @@ func (l *loader) plain(value any, depth int) error {
 		return l.bad("the file", value)
 	}
 	return nil
+}
+
+// string writes text, which can have halves of surrogate pairs.
+func (t *text) string(s string) {
+	if utf8.ValidString(s) {
+		t.quote(s)
+	} else {
+		t.tagged("text", base64.StdEncoding.EncodeToString([]byte(s)))
+	}
 }
 
 // quote writes a string of JSON.
@@ -228,24 +238,29 @@ func (l *loader) dict(tag string, entries []pickle.Entry, state any, depth int) 
 		}
 	}
 	t.WriteString("]")
+	return l.end(state, depth)
+}
+
+// end writes what an object has beside its content, and closes it.
+func (l *loader) end(state any, depth int) error {
 	if state != nil {
-		t.WriteString(`, "state": `)
+		l.text.WriteString(`, "state": `)
 		if err := l.write(state, depth+1); err != nil {
 			return err
 		}
 	}
-	t.WriteString("}")
+	l.text.WriteString("}")
 	return nil
 }
 
 // number writes a tensor or storage.
-func (l *loader) number(tag string, i int, location string) {
+func (l *loader) number(tag string, i int, location string, state any, depth int) error {
 	fmt.Fprintf(&l.text, `{"%s": %d`, tag, i)
 	if location != "cpu" && location != "" {
 		l.text.WriteString(`, "location": `)
-		l.text.quote(location)
+		l.text.string(location)
 	}
-	l.text.WriteString("}")
+	return l.end(state, depth)
 }
 
 func (l *loader) writeStorage(p *pickle.Persistent) error {
@@ -258,8 +273,10 @@ func (l *loader) writeStorage(p *pickle.Persistent) error {
 	if typed {
 		tag = "typed_storage"
 	}
-	l.number(tag, i, s.location)
-	return err
+	if err != nil {
+		return err
+	}
+	return l.number(tag, i, s.location, nil, 0)
 }
 
 // made writes what a call stands for.
@@ -269,8 +286,14 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		return err
 	}
 	if i >= 0 {
-		l.number("tensor", i, l.locationOf(c))
-		return nil
+		inner, state, err := l.wrapped(c)
+		if err != nil {
+			return err
+		}
+		if inner == nil {
+			inner = c
+		}
+		return l.number("tensor", i, l.locationOf(inner), state, depth)
 	}
 	args := c.Args.Items
 	c.Func = canonical(c.Func)
@@ -365,11 +388,8 @@ func (l *loader) checkKey(value any, depth int) error {
 	return l.bad("a key of a dict, or an item of a set,", value)
 }
 
-// locationOf is where a tensor's storage was saved from.
+// locationOf is where the storage of the tensor that a call makes was saved from.
 func (l *loader) locationOf(c *pickle.Call) string {
-	for c.Func == rebuildParameter {
-		c = c.Args.Items[0].(*pickle.Call)
-	}
 	if c.Func == rebuildMeta {
 		return ""
 	}

@@ -6,19 +6,20 @@ const vm = require('node:vm');
 
 // What comparisons, structuredClone and postMessage see of an object: its elements, as an own property.
 const views = {};
-const shown = (kind) => ({
-  configurable: true,
-  enumerable: true,
-  get() {
-    return views[kind](this);
-  },
-});
+// A getter defined so takes a third of the time of one that defineProperty takes a descriptor for.
+const defineGetter = Function.prototype.call.bind(Object.prototype.__defineGetter__);
 
 function factory(native, kind) {
-  const { prototype } = native[kind];
-  const elements = shown(kind);
-  const { defineProperty } = Object;
-  return () => defineProperty({ __proto__: prototype }, 'elements', elements);
+  function Made() {}
+  Made.prototype = native[kind].prototype;
+  function elements() {
+    return views[kind](this);
+  }
+  return () => {
+    const made = new Made();
+    defineGetter(made, 'elements', elements);
+    return made;
+  };
 }
 
 // V8's collector, which a flag uncovers to contexts made while it is set.

@@ -65,8 +65,9 @@ class Encoder {
   plain(value, path) {
     switch (typeof value) {
       case 'boolean':
-      case 'string':
         return value;
+      case 'string':
+        return value.isWellFormed() ? value : { text: encodeText(value).toString('base64') };
       case 'bigint':
         return { int: String(value) };
       case 'number':
@@ -117,6 +118,22 @@ function contents(value) {
   return Object.values(value);
 }
 
+// Text with halves of surrogate pairs as Python pickles it, UTF-8 that encodes these as if they were characters, and back.
+const half = /[\ud800-\udfff]/u;
+const encodeText = (text) => Buffer.concat(Array.from(text, (c) => Buffer.from(half.test(c) ? threeBytes(c.charCodeAt(0)) : c)));
+const threeBytes = (code) => [0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+
+function decodeText(bytes) {
+  let text = '';
+  for (let at = 0, from = 0; at <= bytes.length; at++) {
+    if (at < bytes.length && !(bytes[at] === 0xed && bytes[at + 1] >= 0xa0)) continue;
+    text += bytes.toString('utf8', from, at);
+    if (at < bytes.length) text += String.fromCharCode(0xd000 | ((bytes[at + 1] & 0x3f) << 6) | (bytes[at + 2] & 0x3f));
+    from = at + 3;
+  }
+  return text;
+}
+
 const list = (decoder, nodes) => nodes.map((node) => decoder.read(node));
 
 function dict(decoder, nodes) {
@@ -133,6 +150,7 @@ const readers = {
   set: (d, nodes) => new Set(list(d, nodes)),
   dict,
   ordered_dict: dict,
+  text: (d, text) => decodeText(Buffer.from(text, 'base64')),
   int: (d, text) => BigInt(text),
   float: (d, text) => Number(text.replace('inf', 'Infinity')),
   complex: (d, nodes) => {

@@ -1,6 +1,7 @@
 'use strict';
 
 const native = require('./native.js');
+const { kindOf, typeError } = require('./options.js');
 
 // The tensors, storages and generators in a value, through arrays and plain objects.
 function collect(value, into, seen) {
@@ -9,19 +10,21 @@ function collect(value, into, seen) {
   if (value instanceof native.Tensor || value instanceof native.Storage || value instanceof native.Generator) {
     into.push(value);
   } else if (!ArrayBuffer.isView(value)) {
+    if (value instanceof Map) for (const key of value.keys()) collect(key, into, seen);
     for (const item of value instanceof Map || value instanceof Set ? value.values() : Object.values(value)) collect(item, into, seen);
   }
 }
 
 // Calls fn and disposes the tensors that it made, except those in its result.
 function scope(fn) {
+  if (typeof fn !== 'function') throw typeError(`scope: the argument must be a function, not ${kindOf(fn)}`);
   const kept = [];
   native.enterScope();
   try {
     const result = fn();
     if (typeof result?.then === 'function') {
       result.then(undefined, () => {}); // the error below tells more than a rejection that nobody awaits
-      throw new TypeError('scope: the function must not be asynchronous; dispose what it makes instead');
+      throw typeError('scope: the function must not be asynchronous; dispose what it makes instead');
     }
     collect(result, kept, new Set());
     return result;

@@ -1,6 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { setMaxListeners } = require('node:events');
 const { test } = require('node:test');
 const lt = require('..');
 
@@ -166,10 +167,15 @@ test('files are read while every thread for tensors is busy', async () => {
   assert.equal(lt.getAsyncThreads(), 4);
   const a = lt.zeros([1 << 21]);
   let ended = 0;
-  const calls = Array.from({ length: 40 }, () => lt.expAsync(a).then(() => ended++));
+  // Work for half a minute and more, most of which never runs.
+  const many = new AbortController();
+  setMaxListeners(0, many.signal);
+  const calls = Array.from({ length: 2000 }, () => lt.expAsync(a, { signal: many.signal }).then(() => ended++));
   await readFile(__filename);
-  assert.ok(ended < 40);
-  await Promise.all(calls);
+  assert.ok(ended < 2000);
+  many.abort();
+  const aborted = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
+  assert.ok(aborted.length > 0 && aborted.every(({ reason }) => reason.name === 'AbortError'));
   for (const count of [0, -1, 257, 1.5, 'a', undefined]) assert.throws(() => lt.setAsyncThreads(count), /must be an integer from 1 to 256/);
   lt.setAsyncThreads(before);
 });

@@ -37,6 +37,12 @@ test('containers, tensors and storages come back', () => {
   }
 });
 
+test('texts with halves of surrogate pairs come back', () => {
+  const value = { a: '\ud800x', ['\udfff\ud800']: ['é😀\ude00', 'x'.repeat(40) + '\udbff', '😀', '\ud83d'] };
+  lt.save(value, at('halves.pt'));
+  assert.deepEqual(lt.load(at('halves.pt')), value);
+});
+
 test("PyTorch's file", () => {
   const found = lt.load(testdata('torch.pt'));
   assert.deepEqual(found.a.toArray(), [[0, 1, 2], [3, 4, 5]]);

@@ -425,7 +425,12 @@ test('scope disposes what was made and not returned', () => {
   kept.nested.a.dispose();
   assert.throws(() => lt.scope(() => { lost = lt.zeros([1]); throw new Error('mine'); }), { message: 'mine' });
   assert.ok(lost.disposed);
-  assert.throws(() => lt.scope(async () => lt.zeros([1])), { name: 'TypeError', message: /must not be asynchronous/ });
+  assert.throws(() => lt.scope(async () => lt.zeros([1])), { code: 'TENSOR_ERROR_TYPE', message: /must not be asynchronous/ });
+  assert.throws(() => lt.scope('x'), { code: 'TENSOR_ERROR_TYPE', message: /must be a function, not the text 'x'/ });
+  const [[key, value]] = lt.scope(() => new Map([[lt.zeros([1]), lt.ones([2])]]));
+  assert.deepEqual([key.disposed, value.disposed], [false, false]);
+  key.dispose();
+  value.dispose();
   assert.equal(lt.liveHandles(), handles);
 });
 

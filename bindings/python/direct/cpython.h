@@ -54,6 +54,7 @@ enum {
   Py_tp_call = 50,
   Py_tp_dealloc = 52,
   Py_tp_descr_get = 54,
+  Py_tp_new = 65,
   Py_tp_members = 72,
   Py_tp_getset = 73,
   Py_tp_free = 74,

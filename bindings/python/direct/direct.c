@@ -1,7 +1,5 @@
 #include "direct.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 library_functions library;
 PyTypeObject *tensor_type, *size_type;
 PyObject *dtypes[MOST_DTYPES], *cpu, *dtype_keyword, *failure, *dispatch, *nobody;
@@ -188,6 +186,13 @@ static void free_object(PyObject *self) {
   Py_DecRef((PyObject *)type);
 }
 
+// A Tensor whose handle is to be set. The class has this function of its own so that
+// object.__new__, which would leave one without, refuses.
+static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  (void)args, (void)keywords;
+  return PyType_GenericAlloc(type, 0);
+}
+
 static void tensor_dealloc(PyObject *self) {
   if (((tensor *)self)->handle) library.free((void *)((tensor *)self)->handle);
   free_object(self);
@@ -221,7 +226,8 @@ static PyTypeObject *function_type;
 EXPORT PyObject *direct_tensor_base(void) {
   static PyMemberDef members[] = {
       {"_h", T_ULONGLONG, offsetof(tensor, handle), 0, "The handle, which the object owns."}, {0}};
-  static PyType_Slot slots[] = {{Py_tp_members, members}, {Py_tp_dealloc, tensor_dealloc}, {0}};
+  static PyType_Slot slots[] = {
+      {Py_tp_members, members}, {Py_tp_new, tensor_new}, {Py_tp_dealloc, tensor_dealloc}, {0}};
   static PyType_Spec spec = {"libtensor._direct.TensorBase", sizeof(tensor), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   return PyType_FromSpec(&spec);

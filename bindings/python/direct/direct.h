@@ -19,6 +19,8 @@
 #include "../../../capi/value.h"
 #include "cpython.h"
 
+#define EXPORT __attribute__((visibility("default")))
+
 enum {
   MOST_PARAMETERS = 16,
   MOST_ENTRIES = 8,

@@ -3,9 +3,13 @@
 
 static const char fresh[] = "dltensor_versioned", used[] = "used_dltensor_versioned";
 
-static void discard(PyObject *capsule) {
-  if (PyCapsule_IsValid(capsule, fresh))
-    library.free_dlpack(PyCapsule_GetPointer(capsule, fresh), true);
+// The destructor of capsules of both versions, which may run while an exception is on its way: that
+// of a consumer that refused the capsule, and it has to arrive.
+EXPORT void direct_discard(PyObject *capsule) {
+  const char *names[] = {"dltensor", fresh};
+  for (int versioned = 0; versioned < 2; versioned++)
+    if (PyCapsule_IsValid(capsule, names[versioned]))
+      library.free_dlpack(PyCapsule_GetPointer(capsule, names[versioned]), versioned);
 }
 
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -22,7 +26,7 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
   void *handle, *managed;
   if (count_of(flagged) == 1 && !names && read_tensor(args[0], &handle) &&
       !library.to_dlpack(handle, true, false, &managed)) {
-    PyObject *capsule = PyCapsule_New(managed, fresh, discard);
+    PyObject *capsule = PyCapsule_New(managed, fresh, direct_discard);
     if (!capsule) library.free_dlpack(managed, true);
     return capsule;
   }

@@ -84,6 +84,10 @@ globals().update(_NAMES)
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 
+# The classes that scripts print and pickles name are the package's, wherever they are defined.
+for _class in (Tensor, Size, dtype, device, layout, memory_format, finfo, iinfo, Generator, UntypedStorage, TypedStorage):
+    _class.__module__ = __name__
+
 # Submodules that were imported above are no names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]
 

@@ -36,7 +36,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         dtype = dtype or _f.get_default_dtype()
         made = _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype).clone()
     else:
-        made = from_array(data).to(dtype=dtype, copy=True) if is_array(data) else from_sequence(data, dtype)
+        made = _dlpack.from_array(data).to(dtype=dtype, copy=True) if is_array(data) else from_sequence(data, dtype)
     device = device if device is not None else default_device()
     return made if device is None else made.to(device=device)
 
@@ -45,10 +45,6 @@ def default_device():
     """The default device; None when it is the CPU, where new data is already."""
     found = _device.default()
     return None if found.type == "cpu" else found
-
-
-def from_array(data):
-    return _dlpack.from_numpy(data) if hasattr(data, "__array_interface__") else _dlpack.from_dlpack(data)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -62,7 +58,7 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
     if is_array(data) and getattr(data, "ndim", 1):
-        return from_array(data).to(dtype=dtype, device=device)
+        return _dlpack.from_array(data).to(dtype=dtype, device=device)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -76,7 +72,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         _errors.unsupported(True, False)
     dtype = as_dtype(dtype)
     if isinstance(obj, Tensor) or is_array(obj):
-        made = obj.detach() if isinstance(obj, Tensor) else from_array(obj)
+        made = obj.detach() if isinstance(obj, Tensor) else _dlpack.from_array(obj)
         if copy:
             return made.to(dtype=dtype, device=device, copy=True)
         converted = made.to(dtype=dtype, device=device)

@@ -63,7 +63,8 @@ else:
         __slots__ = ("_h",)
 
         def __del__(self, free=free):
-            free(self._h)
+            if hasattr(self, "_h"):
+                free(self._h)
 
 
 def start(tensor, size, dtypes, cpu):

@@ -29,13 +29,13 @@ CPU, CUDA = 1, 2
 
 @CFUNCTYPE(None, c_void_p)
 def discard(capsule, is_valid=dying_is, pointer=dying_pointer, free=c_discard):
-    """Frees what nobody consumed."""
+    """Frees what nobody consumed, where direct_discard cannot: an exception that is on its way then gets lost."""
     for name in (NAME, VERSIONED_NAME):
         if is_valid(capsule, name):
             free(pointer(capsule, name), name is VERSIONED_NAME)
 
 
-destructor = cast(discard, c_void_p).value
+destructor = cast(_direct.direct.direct_discard if _direct.direct else discard, c_void_p).value
 
 
 def device(tensor):
@@ -144,9 +144,22 @@ def from_other(array):
     if numpy is not None and ndarray is None:
         ndarray = numpy.ndarray
         return from_numpy(array)
-    if not hasattr(array, "__array_interface__") or isinstance(array, Tensor):
+    if not hasattr(array, "__array_interface__") or isinstance(array, Tensor) or is_number(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     return from_interface(array)
+
+
+def is_number(value):
+    """Tells whether a value is a number of NumPy's, whose array interface has the address of memory that is gone by then."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
+def from_array(data):
+    """A tensor of an array, or of one of NumPy's numbers, sharing its memory where that is possible."""
+    if not hasattr(data, "__array_interface__"):
+        return from_dlpack(data)
+    return from_numpy(data.__array__() if is_number(data) else data)
 
 
 def from_numpy_slowly(array):

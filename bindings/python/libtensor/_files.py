@@ -156,7 +156,8 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     """Saves tensors, and containers of them, in PyTorch's file format: torch.load reads the file.
 
     `obj` may be or hold tensors, storages, lists, tuples, dicts, OrderedDicts, sets, numbers, strings, bytes, sizes, dtypes,
-    devices and layouts; instances of subclasses are saved as the base. Anything else is a TypeError that says where it is.
+    devices and layouts, and tensors may have attributes of such kinds; instances of subclasses are saved as the base. Anything else
+    is a TypeError that says where it is.
     `f` is a path or a file object with write(). A file at a path is replaced at once: a crash at any moment leaves the
     old one or the new one, whole. Tensors that share a storage share it after loading. As in PyTorch, a storage is saved
     whole even where a tensor views a part of it; with `compact` only as far as the saved tensors reach. The pickle
@@ -165,7 +166,6 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     if pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise ValueError("save(): only zip files with a pickle of protocol 2 are written, which all PyTorch versions since 1.6 read")
     encoded = Encoder(obj)
-    encoded.text.encode()  # raises where a string has half of a surrogate pair, which no file can hold
     if is_path(f):
         _f.save(path_of(f), encoded.text, encoded.tensors, compact=compact)
     else:

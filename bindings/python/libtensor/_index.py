@@ -77,6 +77,7 @@ def listed(k):
     if isinstance(k, (list, tuple, range)):
         return _create.tensor(k, dtype=None if k else _dtypes.int64)
     if hasattr(k, "__array_interface__"):
-        return _create.tensor(k)
+        made = _create.tensor(k)
+        return made.to(_dtypes.int64) if made.dtype in (_dtypes.int8, _dtypes.int16) else made
     kind = TypeError if isinstance(k, (str, bytes)) else IndexError
     raise kind(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")

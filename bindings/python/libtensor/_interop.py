@@ -95,19 +95,47 @@ class Buffer:
         release_buffer(ctypes.addressof(self.view))
 
 
+def is_integers(value):
+    return isinstance(value, tuple) and all(hasattr(v, "__index__") for v in value)
+
+
+# What an array interface must have: the key, what its value is tested by, and how it is told.
+INTERFACE = (
+    ("typestr", lambda v: isinstance(v, str), "a str such as '<f4'"),
+    ("shape", lambda v: is_integers(v) and all(n.__index__() >= 0 for n in v), "a tuple of ints that are not negative"),
+    ("strides", lambda v: v is None or is_integers(v), "a tuple of ints, or None"),
+    ("data", lambda v: isinstance(v, tuple) and len(v) == 2 and is_integers(v[:1]), "a tuple of an address, an int, and whether it is read-only"),
+)
+
+
+def interface_of(data):
+    """The type, sizes, strides, address and read-only flag that __array_interface__ tells; anything else in it is refused."""
+    interface = data.__array_interface__
+    kind = type(data).__name__
+    if not isinstance(interface, dict):
+        raise TypeError(f"__array_interface__ of {kind} must be a dict, not {type(interface).__name__}")
+    for key, fits, wanted in INTERFACE:
+        value = interface.get(key)
+        if not fits(value):
+            raise TypeError(f"__array_interface__ of {kind}: '{key}' must be {wanted}, not {value!r}")
+    size, stride, (address, read_only) = interface["shape"], interface.get("strides"), interface["data"]
+    if stride is not None and len(stride) != len(size):
+        raise ValueError(f"__array_interface__ of {kind}: {len(stride)} strides {stride} were given for {len(size)} sizes {size}")
+    if not 0 <= address.__index__() < 2**64 or not address and 0 not in size:
+        raise ValueError(f"__array_interface__ of {kind}: there are no elements of shape {size} at address {address}")
+    return interface["typestr"], size, stride, address.__index__(), bool(read_only)
+
+
 def from_interface(data):
     """A tensor over the memory that __array_interface__ tells of."""
-    interface = data.__array_interface__
-    text = interface["typestr"]
+    text, size, stride, address, read_only = interface_of(data)
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
-        if text[0] == ">":
+        if text.startswith(">"):
             raise ValueError(
                 "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
             )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
-    size, stride = interface["shape"], interface.get("strides")
-    address, read_only = interface["data"]
     if stride is not None:
         if any(s < 0 for s in stride):
             raise ValueError(

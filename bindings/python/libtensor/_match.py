@@ -1,6 +1,6 @@
 """Tells which overload of a function fits a call. `absent` fits nothing."""
 
-from . import _create, _overrides
+from . import _dlpack, _overrides
 from ._convert import NUMBERS, foreign, is_integer, sequence
 from ._dtypes import PYTHON, dtype
 from ._storage import UntypedStorage
@@ -47,7 +47,7 @@ def other(value):
     if is_operand(value) or _overrides.hook(value) is not None:
         return value
     try:
-        return _create.from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
+        return _dlpack.from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
     except (TypeError, ValueError):  # an array of texts, say
         return NotImplemented
 

@@ -28,7 +28,6 @@ class GradMode(ContextDecorator):
     def __enter__(self):
         self.__dict__.setdefault("outer", []).append((state.grad, state.inference))
         state.grad = self.enabled
-        return self
 
     def __exit__(self, *_):
         state.grad, state.inference = self.outer.pop()
@@ -62,7 +61,7 @@ class set_grad_enabled(GradMode):
         return set_grad_enabled(self.enabled)
 
     def __enter__(self):
-        return self
+        pass
 
 
 class inference_mode(GradMode):
@@ -79,7 +78,6 @@ class inference_mode(GradMode):
     def __enter__(self):
         super().__enter__()
         state.grad, state.inference = state.grad and not self.mode, self.mode
-        return self
 
 
 def is_grad_enabled():

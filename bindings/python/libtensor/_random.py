@@ -4,12 +4,13 @@ from . import gen_functions as _f
 from ._device import device as _device
 from ._errors import wrong_type
 from ._library import generator_free
+from ._owner import Owner
 
 
-class Generator:
+class Generator(Owner):
     """A stream of random numbers."""
 
-    __slots__ = ("_h", "__weakref__")
+    __slots__ = ("__weakref__",)
 
     def __new__(cls, device="cpu"):
         self = _f.generator_new(device=device)
@@ -22,7 +23,11 @@ class Generator:
         return self
 
     def __del__(self, free=generator_free):
-        free(self._h)
+        try:
+            handle = self._h
+        except TypeError:
+            return
+        free(handle)
 
     @property
     def device(self):

@@ -3,10 +3,11 @@
 import ctypes
 from ctypes import c_void_p
 
+from ._direct import TensorBase
 from ._library import list_free, string_free, string_list_free
 from ._tensor import Tensor
 
-new = object.__new__
+new = TensorBase.__new__
 
 
 def wrap(handle):

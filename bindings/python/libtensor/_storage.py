@@ -7,6 +7,7 @@ from . import _dtypes
 from . import gen_functions as _f
 from ._errors import wrong_type
 from ._library import storage_free
+from ._owner import Owner
 
 # The objects of the storages that are in use, by the library's number: one storage is one object.
 known = WeakValueDictionary()
@@ -93,10 +94,10 @@ class StorageBase:
         return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
 
 
-class UntypedStorage(StorageBase):
+class UntypedStorage(StorageBase, Owner):
     """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) these two."""
 
-    __slots__ = ("_h", "__weakref__", "__dict__")
+    __slots__ = ("__weakref__", "__dict__")
     is_sparse_csr = False
 
     def __new__(cls, size=0, *, device=None):
@@ -131,7 +132,11 @@ class UntypedStorage(StorageBase):
         return _interop.storage_of_buffer(buffer, byte_order, count, offset, dtype)
 
     def __del__(self, free=storage_free):
-        free(self._h)
+        try:
+            handle = self._h
+        except TypeError:
+            return
+        free(handle)
 
     size = StorageBase.nbytes
     __len__ = StorageBase.nbytes

@@ -23,7 +23,18 @@ CONTAINERS = (list, tuple, dict, set)
 def is_json(value):
     """Tells whether a value stands for itself; long lists are mostly of such."""
     kind = value.__class__
-    return kind is int and -EXACT <= value <= EXACT or kind is float and isfinite(value) or kind is str or kind is bool
+    if kind is str:
+        return value.isascii() or whole(value)
+    return kind is int and -EXACT <= value <= EXACT or kind is float and isfinite(value) or kind is bool
+
+
+def whole(value):
+    """Tells whether a text is without halves of surrogate pairs, which JSON does not carry."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Encoder:
@@ -60,6 +71,8 @@ class Encoder:
                 self.seen[id(obj)] = self.seen.get(id(obj), 0) + 1
                 if self.seen[id(obj)] == 1:
                     todo.extend(obj.values() if isinstance(obj, dict) else obj)
+            elif isinstance(obj, Tensor) and obj.__dict__:
+                todo.append(obj.__dict__)
 
     def node(self, obj, path):
         if id(obj) in self.defined:
@@ -145,6 +158,22 @@ class Encoder:
             yield obj.__dict__, path + ".__dict__"
         yield "}"
 
+    def text(self, obj, path):
+        obj = str(obj)
+        return (encode(obj),) if whole(obj) else text("text", b64encode(obj.encode("utf-8", "surrogatepass")).decode())
+
+    def tensor(self, obj, path):
+        first = id(obj) not in self.numbers
+        yield f'{{"tensor": {self.number(obj, id(obj))}'
+        if obj.__dict__ and first:
+            self.open.add(id(obj))
+            yield ', "state": '
+            yield from self.dict("dict", obj.__dict__, path + ".__dict__")
+            self.open.remove(id(obj))
+        elif id(obj) in self.open:
+            raise ValueError(f"save(): {path} contains itself")
+        yield "}"
+
     def storage(self, tag, obj):
         return (f'{{"{tag}": {self.number(obj._tensor(), (id(obj), "storage"))}}}',)
 
@@ -156,11 +185,11 @@ def text(tag, content):
 # The first that fits counts: subclasses stand before their bases.
 WRITERS = (
     ((type(None), bool), lambda e, o, p: (encode(o),)),
-    (str, lambda e, o, p: (encode(str(o)),)),
+    (str, Encoder.text),
     (int, Encoder.integer),
     (float, Encoder.real),
     (complex, lambda e, o, p: e.tagged("complex", (o.real, o.imag), p)),
-    (Tensor, lambda e, o, p: (f'{{"tensor": {e.number(o, id(o))}}}',)),
+    (Tensor, Encoder.tensor),
     (UntypedStorage, lambda e, o, p: e.storage("storage", o)),
     (TypedStorage, lambda e, o, p: e.storage("typed_storage", o)),
     (Size, lambda e, o, p: (f'{{"size": {list(o)}}}',)),
@@ -192,6 +221,7 @@ class Decoder:
     def tensor(self, i, more):
         if i not in self.made:
             self.made[i] = self.restore(self.tensors[i], more.get("location", "cpu"))
+        self.made[i].__dict__.update(more.get("state", ()))
         return self.made[i]
 
     def ordered(self, pairs, more):
@@ -217,6 +247,7 @@ READERS = {
     "dict": lambda d, pairs, _: dict(pairs),
     "ordered_dict": Decoder.ordered,
     "set": lambda d, items, _: set(items),
+    "text": lambda d, text, _: b64decode(text).decode("utf-8", "surrogatepass"),
     "int": lambda d, text, _: int(text),
     "float": lambda d, text, _: float(text),
     "complex": lambda d, items, _: complex(*items),

@@ -32,7 +32,7 @@ def wrapped_dim(dim, n, what):
 
 def given_to(cls, tensor):
     """An object of a subclass with the handle of a tensor, which has none from now on."""
-    made = object.__new__(cls)
+    made = _direct.TensorBase.__new__(cls)
     made._h, tensor._h = tensor._h, 0
     return made
 
@@ -361,7 +361,7 @@ class Tensor(_direct.TensorBase):
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         """The result of a NumPy function of tensors."""
-        return _dlpack.from_numpy(array)
+        return _overrides.converted(_dlpack.from_numpy(array), type(self))
 
     @property
     def __array_interface__(self):

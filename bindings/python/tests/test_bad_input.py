@@ -187,3 +187,15 @@ def test_overlapping_outputs(path):
             if isinstance(value, torch.Tensor):
                 wrong.extend(with_output(case, place))
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16])
+def test_indices_are_of_the_dtypes_that_count(dtype):
+    x, index = torch.arange(6).reshape(2, 3), torch.tensor([1], dtype=dtype)
+    before = x.tolist()
+    for use in (lambda: x[index], lambda: x[0, index], lambda: x.__setitem__(index, 0), lambda: x.index_put_((index,), torch.tensor(0))):
+        with pytest.raises(IndexError, match=f"must be long, int, byte or bool tensors, but got {dtype}".replace("torch.", "")):
+            use()
+    assert x.tolist() == before
+    numpy = pytest.importorskip("numpy")
+    assert x[index.numpy()].tolist() == x[numpy.array([1], dtype=index.numpy().dtype)].tolist() == [before[1]]

@@ -287,3 +287,13 @@ def test_a_refused_call_runs_once(monkeypatch, name, call):
     monkeypatch.setattr(torch.gen_functions, name, again)
     with pytest.raises((RuntimeError, IndexError), match="[0-9]"):
         call(base())
+
+
+def test_the_error_of_who_refuses_a_capsule_arrives(capfd):
+    numpy = pytest.importorskip("numpy")
+    t = torch.ones(2, dtype=torch.bfloat16)
+    with pytest.raises((BufferError, RuntimeError), match="dtype"):
+        numpy.from_dlpack(t)
+    gc.collect()
+    assert "ignored" not in capfd.readouterr().err
+    assert torch.from_dlpack(t).data_ptr() == t.data_ptr()

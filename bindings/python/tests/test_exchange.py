@@ -282,3 +282,13 @@ def test_operators_between_tensors_and_arrays():
     assert (t == np.array(["a", "b"])) is False
     with pytest.raises(TypeError):
         t - np.array(["a", "b"])
+
+
+def test_numbers_of_numpy_lend_no_memory():
+    for number in (np.float32(2), np.int16(2), np.bool_(True), np.complex64(2)):
+        with pytest.raises(TypeError, match=rf"expected np.ndarray \(got {type(number).__name__}"):
+            torch.from_numpy(number)
+        for make in (torch.tensor, torch.as_tensor, torch.asarray):
+            made = make(number)
+            gc.collect()
+            assert made.shape == () and made.item() == number and str(made.dtype).endswith(number.dtype.name)

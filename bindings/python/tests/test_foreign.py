@@ -144,3 +144,47 @@ def test_descriptors_are_not_cut(beyond):
         with pytest.raises(ValueError, match="has 16 bytes"):
             raw.storage_from_descriptor(descriptor, nbytes)
     assert raw.storage_from_descriptor(descriptor, 16).nbytes() == 16
+
+
+class Interface:
+    def __init__(self, interface):
+        self.__array_interface__ = interface
+
+
+INTERFACE = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "fact"),
+    [
+        ({"data": ("x", False)}, TypeError, r"'data' must be a tuple of an address, an int, .* not \('x', False\)"),
+        ({"data": (None, False)}, TypeError, "'data' must be .* not \\(None, False\\)"),
+        ({"data": (1.5, False)}, TypeError, "'data'"),
+        ({"data": 5}, TypeError, "'data' must be .* not 5"),
+        ({"data": (4096,)}, TypeError, "'data'"),
+        ({"data": None}, TypeError, "'data'"),
+        ({"data": (-8, False)}, ValueError, "at address -8"),
+        ({"data": (2**70, False)}, ValueError, "at address 1180591620717411303424"),
+        ({"data": (0, False)}, ValueError, "at address 0"),
+        ({"typestr": 4}, TypeError, "'typestr' must be a str such as '<f4', not 4"),
+        ({"typestr": ""}, TypeError, "type ''"),
+        ({"shape": None}, TypeError, "'shape' must be a tuple of ints that are not negative, not None"),
+        ({"shape": 2}, TypeError, "'shape'"),
+        ({"shape": ("a",)}, TypeError, "'shape'"),
+        ({"shape": (-2,)}, TypeError, "'shape'"),
+        ({"strides": 4}, TypeError, "'strides' must be a tuple of ints, or None, not 4"),
+        ({"strides": (4, 4)}, ValueError, r"2 strides \(4, 4\) were given for 1 sizes \(2,\)"),
+    ],
+)
+def test_array_interfaces_that_tell_nonsense(changes, error, fact):
+    with pytest.raises(error, match=fact):
+        torch.as_tensor(Interface(INTERFACE | changes))
+
+
+def test_array_interface_that_is_no_dict():
+    with pytest.raises(TypeError, match="__array_interface__ of Interface must be a dict, not int"):
+        torch.as_tensor(Interface(3))
+
+
+def test_array_interface_of_nothing():
+    assert torch.as_tensor(Interface(INTERFACE | {"shape": (0, 3), "data": (0, False)})).shape == (0, 3)

@@ -1,5 +1,7 @@
 """Dtypes, devices, layouts, defaults, generators."""
 
+import contextlib
+import gc
 import pickle
 
 import pytest
@@ -117,3 +119,40 @@ def test_assert_close():
         torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1]))
     with pytest.raises(AssertionError, match=r"item \[1\]"):
         torch.testing.assert_close([1.0, 2.0], [1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "use"),
+    [
+        (torch.UntypedStorage, lambda made: made.device),
+        (torch.UntypedStorage, lambda made: torch.ones(2).set_(made)),
+        (torch.Generator, lambda made: torch.rand(2, generator=made)),
+        (torch.Tensor, lambda made: made.shape),
+    ],
+)
+def test_objects_that_no_constructor_made(kind, use, capfd):
+    with pytest.raises((TypeError, AttributeError), match=f"object.__new__|'{kind.__name__}' object has no attribute '_h'"):
+        use(object.__new__(kind))
+    with contextlib.suppress(TypeError):
+        object.__new__(kind)
+    gc.collect()
+    assert "ignored" not in capfd.readouterr().err
+    assert not hasattr(kind(), "colour")
+
+
+def test_public_classes_are_the_packages():
+    for kind in (torch.Tensor, torch.Size, torch.dtype, torch.device, torch.finfo, torch.Generator, torch.UntypedStorage):
+        assert kind.__module__ == "libtensor" and getattr(torch, kind.__name__) is kind
+    assert torch.typename(torch.Tensor) == "libtensor.Tensor" and repr(torch.Tensor) == "<class 'libtensor.Tensor'>"
+    assert pickle.loads(pickle.dumps(torch.Tensor)) is torch.Tensor
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)])
+def test_modes_of_gradients_give_no_object(mode):
+    with mode() as given:
+        assert given is None
+
+
+def test_no_generators_on_meta():
+    with pytest.raises(RuntimeError, match="no generators on the meta device"):
+        torch.Generator("meta")

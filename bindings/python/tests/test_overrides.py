@@ -173,3 +173,9 @@ def test_numbers_in_texts():
     assert f"{torch.tensor([1.5])}" == "tensor([1.5000])" and str(x) == "tensor(1.2346)"
     with pytest.raises(TypeError, match="format"):
         f"{torch.tensor([1.5]):.2f}"
+
+
+def test_functions_of_numpy_keep_the_class():
+    numpy = pytest.importorskip("numpy")
+    root = numpy.sqrt(Metres([4, 9]))
+    assert type(root) is Metres and root.tolist() == [2, 3] and type(numpy.sqrt(torch.ones(2))) is torch.Tensor

@@ -21,6 +21,39 @@ def make_points():
     return torch.tensor([[4.0, 1.0], [5.0, 3.0], [2.0, 1.0]])
 
 
+def make_attributed(**attributes):
+    made = make_points()
+    made.__dict__.update(attributes)
+    return made
+
+
+class Points(torch.Tensor):
+    pass
+
+
+def test_attributes_of_tensors_come_back(tmp_path):
+    shared = [1, {"b": torch.zeros(3)}]
+    x, y = make_attributed(tag="a", shared=shared), torch.zeros(2, 2).t().as_subclass(Points)
+    y.shared, y.x, y.meta = shared, x, torch.empty(2, device="meta")
+    y.meta.note = 3
+    torch.save({"y": y, "x": x, "again": x, "view": x[1:]}, tmp_path / "a.pt")
+    for found in (
+        torch.load(tmp_path / "a.pt"),
+        torch.load(tmp_path / "a.pt", mmap=True),
+        torch.load(tmp_path / "a.pt", map_location=lambda s, _: s),
+    ):
+        assert found["x"] is found["again"] is found["y"].x and found["x"].tag == "a"
+        assert found["x"].shared is found["y"].shared and torch.equal(found["x"].shared[1]["b"], torch.zeros(3))
+        assert found["y"].stride() == (1, 2) and found["y"].meta.note == 3 and found["y"].meta.is_meta
+        assert found["view"].data_ptr() == found["x"].data_ptr() + 8 and not found["view"].__dict__
+
+
+def test_texts_with_halves_of_surrogate_pairs_come_back(tmp_path):
+    saved = {"\ud800x": "\ud83d\ude00", "plain": ["é😀", "\udfff", "x" * 40 + "\udbff"], ("\udc00",): {"\ud800"}}
+    torch.save(saved, tmp_path / "a.pt")
+    assert torch.load(tmp_path / "a.pt") == saved
+
+
 def test_the_book_in_order(tmp_path):
     points = make_points()
     path = tmp_path / "ourpoints.t"
@@ -199,11 +232,14 @@ def test_what_cannot_be_saved_is_told_and_changes_nothing(tmp_path):
     before = path.read_bytes()
     circle = []
     circle.append(circle)
+    own = make_points()
+    own.me = [own]
     for value, error, fact in [
         ({"a": [object()]}, TypeError, r"obj\['a'\]\[0\] is a object"),
         (lambda: 0, TypeError, "function"),
         (circle, ValueError, "contains itself"),
-        ("\ud800", UnicodeEncodeError, "surrogates"),
+        ({"a": own}, ValueError, r"obj\['a'\].__dict__\['me'\]\[0\] contains itself"),
+        (make_attributed(bad=[object()]), TypeError, r"obj.__dict__\['bad'\]\[0\] is a object"),
     ]:
         with pytest.raises(error, match=fact):
             torch.save(value, path)

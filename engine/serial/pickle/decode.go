@@ -121,12 +121,31 @@ func (d *decoder) counted(n uint64) ([]byte, error) {
 	return d.bytes(length)
 }
 
+// ValidText tells whether bytes are text as Python pickles it: UTF-8 in which halves of surrogate pairs are encoded as if they were
+// characters.
+func ValidText(b []byte) bool {
+	if utf8.Valid(b) {
+		return true
+	}
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if r == utf8.RuneError && size == 1 {
+			if len(b) < 3 || b[0] != 0xed || b[1]&0xe0 != 0xa0 || b[2]&0xc0 != 0x80 {
+				return false
+			}
+			size = 3
+		}
+		b = b[size:]
+	}
+	return true
+}
+
 func (d *decoder) text(n uint64) error {
 	b, err := d.counted(n)
 	if err != nil {
 		return err
 	}
-	if !utf8.Valid(b) {
+	if !ValidText(b) {
 		return d.fail("a string is not UTF-8")
 	}
 	d.push(string(b))
