@@ -34,7 +34,7 @@ LT_INLINE Doubles log_gamma_short(Doubles x) {
   const Doubles e = x - 1.0, d = x - 2.0;
   const Doubles one =  // + 0: log Gamma of 1 is not -0
       0.0 + e * poly(e, -0x1.2788cfc6fb619p-1, 0x1.a51a6625307d3p-1, -0x1.9a4d55beab2d7p-2,
-               0x1.151322ac7d848p-2, -0x1.a8b9c17aa6149p-3, 0x1.5b40cb100c306p-3);
+                     0x1.151322ac7d848p-2, -0x1.a8b9c17aa6149p-3, 0x1.5b40cb100c306p-3);
   const Doubles two = d * poly(d, 0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a557607p-4,
                                0x1.51322ac7d8483p-6, -0x1.e404fc218f5f2p-8, 0x1.7add6eadb6c30p-9);
   return select(abs(e) < 0x1p-6, one, select(abs(d) < 0x1p-6, two, y));
