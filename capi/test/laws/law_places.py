@@ -65,6 +65,8 @@ def inferred(library, call, real):
     if real.status != OK:
         return (f"meta tensors are answered, real ones refused: {real.message}", call) if from_geometry(real.message) else ""
     for a, b in zip(flat(call, real), flat(made, got), strict=False):
+        if makes_garbage(call):
+            a = replace(a, elements=None)
         if text := values_differ(a, b, strides=True, path="meta tensors: result"):
             return text, call
     return ""

@@ -121,10 +121,12 @@ class Tensor:
 def gather(data, item, size, stride, offset):
     """The elements of a view of some bytes, as an array of void items."""
     if 0 in size:
-        return np.zeros(size, f"V{item}")
+        return np.zeros(0, f"V{item}")
     flat = np.frombuffer(data, np.uint8)[offset * item :]
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) * item + item
     assert last <= flat.size, "a tensor reaches outside its storage"
+    if np.prod(size, dtype=object) > 1 << 30:  # what is repeated is seen once
+        size = [n if s else 1 for n, s in zip(size, stride, strict=True)]
     return np.ndarray(size, f"V{item}", flat, 0, tuple(s * item for s in stride))
 
 
