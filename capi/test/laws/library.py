@@ -125,9 +125,7 @@ def gather(data, item, size, stride, offset):
     flat = np.frombuffer(data, np.uint8)[offset * item :]
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) * item + item
     assert last <= flat.size, "a tensor reaches outside its storage"
-    if np.prod(size, dtype=object) > 1 << 30:  # what is repeated is seen once
-        size = [n if s else 1 for n, s in zip(size, stride, strict=True)]
-    return np.ndarray(size, f"V{item}", flat, 0, tuple(s * item for s in stride))
+    return np.ndarray(size, f"V{item}", flat, 0, tuple(s * item if n > 1 else 0 for n, s in zip(size, stride, strict=True)))
 
 
 def row_major(size):
