@@ -121,7 +121,7 @@ class Tensor:
 def gather(data, item, size, stride, offset):
     """The elements of a view of some bytes, as an array of void items."""
     if 0 in size:
-        return np.zeros(0, f"V{item}")
+        return np.zeros(size, f"V{item}")
     flat = np.frombuffer(data, np.uint8)[offset * item :]
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) * item + item
     assert last <= flat.size, "a tensor reaches outside its storage"
