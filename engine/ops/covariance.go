@@ -11,8 +11,8 @@ import (
 // Cov is the covariance matrix of variables in rows and observations in columns. fweights counts how often each
 // observation occurs, aweights says how much it weighs.
 func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
-	s := &scope{op: "cov"}
-	defer s.close()
+	s := within("cov")
+	defer s.Close()
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("cov: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
@@ -28,8 +28,8 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 		d = dtype.Default()
 	}
 	x := s.reshape(self, rows, n)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	w, err := s.weights(n, fweights, aweights)
 	if err != nil {
@@ -40,10 +40,10 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 	switch {
 	case w == nil:
 		norm = s.float(float64(n - correction))
-		mean = s.keep(Mean(nil, x, []int64{1}, true, d))
+		mean = s.Keep(Mean(nil, x, []int64{1}, true, d))
 	default:
 		total := s.sum(w)
-		if s.err == nil && !total.IsMeta() && total.Item().Equal(0) {
+		if s.Err == nil && !total.IsMeta() && total.Item().Equal(0) {
 			return nil, status.Runtimef("cov: weights sum to zero, can't be normalized")
 		}
 		mean = s.div(s.sum(s.mul(x, w), 1), total)
@@ -55,7 +55,7 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 			norm = s.sub(total, s.div(s.mul(squares, s.number(dtype.IntScalar(correction))), total))
 		}
 	}
-	if s.err == nil && !norm.IsMeta() && norm.Item().Float() <= 0 {
+	if s.Err == nil && !norm.IsMeta() && norm.Item().Float() <= 0 {
 		norm = s.float(0)
 	}
 	centred := s.sub(x, mean)
@@ -63,8 +63,8 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 	if w != nil {
 		weighted = s.mul(centred, w)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	weighted = s.cast(weighted, centred.DType())
 	if d.IsComplex() {
@@ -116,34 +116,34 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 	case aweights == nil:
 		return fweights, nil
 	}
-	return s.mul(fweights, aweights), s.err
+	return s.mul(fweights, aweights), s.Err
 }
 
 // Corrcoef is the matrix of correlation coefficients of variables in rows and observations in columns.
 func Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := &scope{op: "corrcoef"}
-	defer s.close()
+	s := within("corrcoef")
+	defer s.Close()
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
-	c := s.keep(Cov(self, 1, nil, nil))
-	if s.err != nil {
-		return nil, s.err
+	c := s.Keep(Cov(self, 1, nil, nil))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if c.Dim() == 0 {
 		return s.result(nil, s.div(c, c))
 	}
 	n := c.Sizes()[0]
-	diagonal := s.keep(c.View("corrcoef", []int64{n}, []int64{c.Strides()[0] + c.Strides()[1]}, c.Offset()))
-	if s.err == nil && c.DType().IsComplex() {
-		diagonal = s.keep(Real(diagonal))
+	diagonal := s.Keep(c.View("corrcoef", []int64{n}, []int64{c.Strides()[0] + c.Strides()[1]}, c.Offset()))
+	if s.Err == nil && c.DType().IsComplex() {
+		diagonal = s.Keep(Real(diagonal))
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	spread := s.keep(Sqrt(nil, diagonal))
+	spread := s.Keep(Sqrt(nil, diagonal))
 	c = s.div(s.div(c, s.wide(spread, 1)), s.wide(spread, 0))
-	if s.err != nil || c.IsMeta() {
+	if s.Err != nil || c.IsMeta() {
 		return s.result(nil, c)
 	}
 	clip(c)

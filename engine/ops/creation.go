@@ -249,12 +249,12 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{op: "eye"}
-	defer s.close()
-	if ones := s.keep(diagonal("eye", t, 0, 0, 1)); s.err == nil {
-		s.err = fillWith(ones, dtype.IntScalar(1))
+	s := within("eye")
+	defer s.Close()
+	if ones := s.Keep(diagonal("eye", t, 0, 0, 1)); s.Err == nil {
+		s.Err = fillWith(ones, dtype.IntScalar(1))
 	}
-	return made(t, out, s.err)
+	return made(t, out, s.Err)
 }
 
 // fromInts makes an int64 tensor of the given values.

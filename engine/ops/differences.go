@@ -11,8 +11,8 @@ import (
 
 // Diff is the n-th difference of neighbours along dim, prepend and append joined to self before.
 func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
-	s := &scope{op: "diff"}
-	defer s.close()
+	s := within("diff")
+	defer s.Close()
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("diff: expects input to be at least one-dimensional")
 	}
@@ -27,8 +27,8 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 	if prepend != nil || append != nil {
 		t = s.joined(at, prepend, self, append)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	size := t.Sizes()[at]
 	n = min(n, size)
@@ -45,14 +45,14 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 		}
 		hi, lo := s.part(t, at, min(1, t.Sizes()[at]), size), s.part(t, at, 0, size)
 		switch {
-		case s.err != nil:
+		case s.Err != nil:
 		case t.DType() == dtype.Bool:
-			t = s.keep(LogicalXor(nil, hi, lo))
+			t = s.Keep(LogicalXor(nil, hi, lo))
 		default:
 			t = s.sub(hi, lo)
 		}
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
 	}
 	return s.result(out, t)
@@ -62,7 +62,7 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	parts = slices.DeleteFunc(parts, func(t *tensor.Tensor) bool { return t == nil })
 	first := parts[0]
-	if s.err = oneDevice(s.op, first, parts[1:]...); s.err != nil {
+	if s.Err = oneDevice(s.Op, first, parts[1:]...); s.Err != nil {
 		return nil
 	}
 	var r dtype.Result
@@ -70,12 +70,12 @@ func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	total := int64(0)
 	for _, p := range parts {
 		if p.Dim() != first.Dim() || dim >= p.Dim() {
-			s.err = status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.op, p.Dim(), first.Dim())
+			s.Err = status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.Op, p.Dim(), first.Dim())
 			return nil
 		}
 		for d, size := range p.Sizes() {
 			if d != dim && size != sizes[d] {
-				s.err = status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", s.op, p.Sizes(), first.Sizes())
+				s.Err = status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", s.Op, p.Sizes(), first.Sizes())
 				return nil
 			}
 		}
@@ -84,12 +84,12 @@ func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	}
 	sizes[dim] = total
 	whole := s.empty(first, r.DType(), sizes...)
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	start := int64(0)
 	for _, p := range parts {
-		if slot := s.part(whole, dim, start, p.Sizes()[dim]); s.err == nil {
+		if slot := s.part(whole, dim, start, p.Sizes()[dim]); s.Err == nil {
 			s.copy(slot, p)
 		}
 		start += p.Sizes()[dim]
@@ -118,8 +118,8 @@ func CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error
 }
 
 func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	at, err := shape.WrapDim(op, dim, y.Dim())
 	if err != nil {
 		return nil, err
@@ -153,18 +153,18 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 		half = dtype.ComplexScalar(dx.Complex() / 2)
 	}
 	switch {
-	case s.err != nil:
-		return nil, s.err
+	case s.Err != nil:
+		return nil, s.Err
 	case steps != nil:
 		pairs = s.mul(steps, pairs)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if cumulative {
-		total := s.keep(Cumsum(nil, pairs, int64(at), dtype.None))
-		if s.err != nil {
-			return nil, s.err
+		total := s.Keep(Cumsum(nil, pairs, int64(at), dtype.None))
+		if s.Err != nil {
+			return nil, s.Err
 		}
 		if steps != nil {
 			return s.result(nil, s.div(total, s.float(2)))
@@ -177,13 +177,13 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 // spacing is the distances between the points x, in the dimensions of y.
 func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	if x.Dim() == 0 {
-		return nil, status.Indexf("%s: x must have at least one dimension", s.op)
+		return nil, status.Indexf("%s: x must have at least one dimension", s.Op)
 	}
 	d, sizes := at, slices.Clone(x.Sizes())
 	switch {
 	case x.Dim() == 1:
 		if x.Numel() != y.Sizes()[at] {
-			return nil, status.Runtimef("%s: there must be one x value for each sample point; got %d and %d", s.op, x.Numel(), y.Sizes()[at])
+			return nil, status.Runtimef("%s: there must be one x value for each sample point; got %d and %d", s.Op, x.Numel(), y.Sizes()[at])
 		}
 		sizes = make([]int64, y.Dim())
 		for i := range sizes {
@@ -198,15 +198,15 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 		d = at + x.Dim() - y.Dim()
 	}
 	points := s.reshape(x, sizes...)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	n := sizes[d]
 	if n == 0 {
 		return points, nil
 	}
 	steps := s.sub(s.part(points, d, 1, n-1), s.part(points, d, 0, n-1))
-	return steps, s.err
+	return steps, s.Err
 }
 
 // Cross is the cross product of vectors of three elements along dim, the first dimension of size 3 unless given.
@@ -214,8 +214,8 @@ func Cross(out, self, other *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 	if err := oneDevice("cross", self, other); err != nil {
 		return nil, err
 	}
-	s := &scope{op: "cross"}
-	defer s.close()
+	s := within("cross")
+	defer s.Close()
 	if self.Dim() != other.Dim() {
 		return nil, status.Runtimef("cross: inputs must have the same number of dimensions, got %v and %v", self.Sizes(), other.Sizes())
 	}
@@ -239,15 +239,15 @@ func Cross(out, self, other *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	whole := s.empty(self, resultType(self, other), sizes...)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	for i := range int64(3) {
 		j, k := (i+1)%3, (i+2)%3
 		v := s.sub(s.mul(s.at(self, at, j), s.at(other, at, k)), s.mul(s.at(self, at, k), s.at(other, at, j)))
 		slot := s.at(whole, at, i)
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
 		s.copy(slot, v)
 	}
@@ -262,20 +262,20 @@ func Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("trace: not implemented for dtype bool")
 	}
-	s := &scope{op: "trace"}
-	defer s.close()
+	s := within("trace")
+	defer s.Close()
 	n := min(self.Sizes()[0], self.Sizes()[1])
-	diagonal := s.keep(self.View("trace", []int64{n}, []int64{self.Strides()[0] + self.Strides()[1]}, self.Offset()))
+	diagonal := s.Keep(self.View("trace", []int64{n}, []int64{self.Strides()[0] + self.Strides()[1]}, self.Offset()))
 	return s.result(nil, s.sum(diagonal))
 }
 
 // Dist is the p-norm of self - other.
 func Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
-	s := &scope{op: "dist"}
-	defer s.close()
+	s := within("dist")
+	defer s.Close()
 	d := s.sub(self, other)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	return vectorNorm("dist", nil, d, p.Float(), nil, false, dtype.None)
 }

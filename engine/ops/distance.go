@@ -73,19 +73,19 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	compute := d.Compute()
 	whole := func(t *tensor.Tensor, n int64) *tensor.Tensor {
-		if t = s.keep(expand(op, t, append(slices.Clone(batch), n, width))); s.err != nil {
+		if t = s.Keep(expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
 			return nil
 		}
 		return s.cast(t, compute)
 	}
 	a, b := whole(x1, rows), whole(x2, columns)
 	out := s.empty(a, compute, append(slices.Clone(batch), rows, columns)...)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if !out.IsMeta() && out.Numel() > 0 {
 		k := distanceKernel
@@ -100,16 +100,16 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 
 // squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and gives the rows' squared norms.
 func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil, nil
 	}
 	n := out.Dim()
 	rows, columns, width := out.Sizes()[n-2], out.Sizes()[n-1], a.Sizes()[n-1]
 	batch := shape.Product(out.Sizes()[:n-2])
 	whole, left := s.reshape(out, batch, rows, columns), s.reshape(a, batch, rows, width)
-	if right := s.reshape(b, batch, columns, width); s.err == nil {
-		right = s.keep(Transpose(nil, right, 1, 2))
-		if s.err == nil {
+	if right := s.reshape(b, batch, columns, width); s.Err == nil {
+		right = s.Keep(Transpose(nil, right, 1, 2))
+		if s.Err == nil {
 			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 
 // distances runs a kernel over the rows of out, each of a row of a and all rows of b's matrix.
 func (s *scope) distances(k *kernel.Kernel, out, a, b *tensor.Tensor, p float64) {
-	if s.err != nil {
+	if s.Err != nil {
 		return
 	}
 	rows, columns := out.Sizes()[out.Dim()-2], out.Sizes()[out.Dim()-1]

@@ -181,14 +181,14 @@ func Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{op: "einsum"}
-	defer s.close()
+	s := within("einsum")
+	defer s.Close()
 	arranged := make([]*tensor.Tensor, len(operands))
 	for i, t := range operands {
-		arranged[i] = s.keep(l.arrange(i, e.inputs[i], t))
+		arranged[i] = s.Keep(l.arrange(i, e.inputs[i], t))
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if err := l.checkSizes(arranged); err != nil {
 		return nil, err
@@ -201,12 +201,12 @@ func Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 			sum[p] = l.lastUsed[p] == i || i == 0 && l.lastUsed[p] == 0
 		}
 		if i == 0 {
-			result = s.keep(sumOut(t, sum, dtype.None))
+			result = s.Keep(sumOut(t, sum, dtype.None))
 		} else {
 			result = s.contract(result, t, sum)
 		}
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
 	}
 	return result.View("einsum", result.Sizes()[:l.kept], result.Strides()[:l.kept], result.Offset())
@@ -256,8 +256,8 @@ func (s *scope) contract(a, b *tensor.Tensor, sum []bool) *tensor.Tensor {
 		aloneA[p] = summed && b.Sizes()[p] == 1
 		aloneB[p] = summed && a.Sizes()[p] == 1
 	}
-	a, b = s.keep(sumOut(a, aloneA, a.DType())), s.keep(sumOut(b, aloneB, b.DType()))
-	if s.err != nil {
+	a, b = s.Keep(sumOut(a, aloneA, a.DType())), s.Keep(sumOut(b, aloneB, b.DType()))
+	if s.Err != nil {
 		return nil
 	}
 	var both, left, inner, right []int
@@ -284,11 +284,11 @@ func (s *scope) contract(a, b *tensor.Tensor, sum []bool) *tensor.Tensor {
 	batch, rows, depth, cols := count(a, both), count(a, left), count(a, inner), count(b, right)
 	ma := s.reshape(s.permute(a, slices.Concat(both, left, inner, right)...), batch, rows, depth)
 	mb := s.reshape(s.permute(b, slices.Concat(both, inner, right, left)...), batch, depth, cols)
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	product := s.keep(matrixProduct("einsum", nil, nil, ma, mb, []int64{batch, rows, cols}, unscale, zero))
-	if s.err != nil {
+	product := s.Keep(matrixProduct("einsum", nil, nil, ma, mb, []int64{batch, rows, cols}, unscale, zero))
+	if s.Err != nil {
 		return nil
 	}
 	order := slices.Concat(both, left, inner, right)
@@ -307,5 +307,5 @@ func (s *scope) contract(a, b *tensor.Tensor, sum []bool) *tensor.Tensor {
 	for i, p := range order {
 		outSizes[p], outStrides[p] = sizes[i], strides[i]
 	}
-	return s.keep(product.View("einsum", outSizes, outStrides, 0))
+	return s.Keep(product.View("einsum", outSizes, outStrides, 0))
 }

@@ -56,18 +56,18 @@ func nextafterSixteen(to, self, other *tensor.Tensor) error {
 	if to.DType() == dtype.BFloat16 {
 		infinity = 0x7f80
 	}
-	s := &scope{op: "nextafter"}
-	defer s.close()
+	s := within("nextafter")
+	defer s.Close()
 	var bits [3]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{to, self, other} {
-		if t = s.keep(as(s.op, t, to.DType())); s.err == nil {
-			bits[i] = s.keep(tensor.New(s.op, t.Storage(), dtype.Int16, t.Sizes(), t.Strides(), t.Offset()))
+		if t = s.Keep(as(s.Op, t, to.DType())); s.Err == nil {
+			bits[i] = s.Keep(tensor.New(s.Op, t.Storage(), dtype.Int16, t.Sizes(), t.Strides(), t.Offset()))
 		}
 	}
-	if s.err == nil {
-		_, s.err = nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2])
+	if s.Err == nil {
+		_, s.Err = nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2])
 	}
-	return s.err
+	return s.Err
 }
 
 // as is t, or a copy of it, with dtype d.

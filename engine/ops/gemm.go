@@ -72,7 +72,7 @@ func (m matrices) leading() (ld int64, transposed, ok bool) {
 // b. self broadcasts to c, which it may be or share memory with; it is not read where it is nil or beta is 0. Nothing is
 // written before all that the product needs is there.
 func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	if s.err != nil || c.Numel() == 0 || c.IsMeta() {
+	if s.Err != nil || c.Numel() == 0 || c.IsMeta() {
 		return
 	}
 	switch {
@@ -81,7 +81,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case self == c || iter.SameView(self, c):
 		self = nil
 	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
-		self = s.keep(castTo(s.op, self, self.DType()))
+		self = s.Keep(castTo(s.Op, self, self.DType()))
 	}
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
@@ -97,7 +97,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 			self = c
 		}
 		whole := s.empty(c, d, c.Sizes()...)
-		if s.multiply(whole, self, a, b, alpha, beta); s.err == nil {
+		if s.multiply(whole, self, a, b, alpha, beta); s.Err == nil {
 			iter.Copy(c, whole)
 		}
 		return
@@ -107,12 +107,12 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 		t *tensor.Tensor
 	}{{&ma, a}, {&mb, b}} {
 		if _, _, ok := x.m.leading(); !ok {
-			if whole := s.keep(castTo(s.op, x.t, d)); s.err == nil {
+			if whole := s.Keep(castTo(s.Op, x.t, d)); s.Err == nil {
 				*x.m = matricesOf(whole)
 			}
 		}
 	}
-	if s.err != nil {
+	if s.Err != nil {
 		return
 	}
 	if self != nil {

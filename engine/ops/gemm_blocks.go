@@ -61,7 +61,7 @@ func (s *scope) transposedMatrices(t *tensor.Tensor) *tensor.Tensor {
 // multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
 // 32 bits and rounded once.
 func (s *scope) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	if s.err != nil {
+	if s.Err != nil {
 		return
 	}
 	d := c.DType()
@@ -81,11 +81,11 @@ func (s *scope) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.S
 		if turned {
 			a = s.transposedMatrices(a)
 		}
-		if s.err != nil {
+		if s.Err != nil {
 			return
 		}
-		whole := s.keep(castTo(s.op, a, fn.left))
-		if s.err != nil {
+		whole := s.Keep(castTo(s.Op, a, fn.left))
+		if s.Err != nil {
 			return
 		}
 		ma = matricesOf(whole)

@@ -33,7 +33,7 @@ func GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64
 	return gradient(self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
-			s.err = status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes())
+			s.Err = status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes())
 			return nil
 		}
 		return s.unevenGradient(t, at, x, edgeOrder)
@@ -59,8 +59,8 @@ func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, 
 	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	var results []*tensor.Tensor
 	for i, dim := range dims {
 		if self.Dim() == 0 {
@@ -74,11 +74,11 @@ func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, 
 			return nil, status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op, self.Sizes()[at], at, edgeOrder)
 		}
 		results = append(results, along(s, i, self, at))
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
 	}
-	return s.giveAll(results)
+	return s.GiveAll(results)
 }
 
 // weighted adds up positions of t along dim, or ranges as long as length, with weights.
@@ -97,10 +97,10 @@ func (s *scope) weighted(t *tensor.Tensor, at int, length int64, starts []int64,
 
 // assembled joins the derivatives at the first sample, inside, and at the last.
 func (s *scope) assembled(at int, first, inside, last *tensor.Tensor) *tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(Cat(nil, []*tensor.Tensor{first, inside, last}, int64(at)))
+	return s.Keep(Cat(nil, []*tensor.Tensor{first, inside, last}, int64(at)))
 }
 
 func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, edgeOrder int64) *tensor.Tensor {
@@ -150,8 +150,8 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 }
 
 func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(Neg(nil, t))
+	return s.Keep(Neg(nil, t))
 }

@@ -56,11 +56,11 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if self.Numel() == 0 {
 		return tensor.Zeros(op, []int64{minlength}, dtype.Int64, self.Device())
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	in := s.cast(self, d)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	var low, top int64
 	if low, top = bounds(in); low < 0 {
@@ -77,13 +77,13 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 		}
 	}
 	counts, err := tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device())
-	s.keep(counts, err)
+	s.Keep(counts, err)
 	args := histogramArgs{n: self.Numel(), size: max(top+1, minlength)}
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if weights != nil {
 		args.weights = uintptr(weights.Data())
@@ -113,8 +113,8 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if err := sameDType(op, out, d); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	if bins <= 0 {
 		return nil, status.Runtimef("%s: bins must be > 0, but got %d", op, bins)
 	}
@@ -132,8 +132,8 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	}
 	edges := s.equalEdges(values, []int64{bins}, ranges, d)
 	hist := s.histogram(values, edges, nil, false, byDivision)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	return s.result(out, s.cast(hist, d))
 }
@@ -153,13 +153,13 @@ func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, densit
 }
 
 func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how place, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
-	s := &scope{op: "histogram"}
-	defer s.close()
-	if err := checkHistogram(s.op, self, weight, self.Sizes()); err != nil {
+	s := within("histogram")
+	defer s.Close()
+	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
 		return nil, nil, err
 	}
 	for _, out := range []*tensor.Tensor{outHist, outEdges} {
-		if err := sameDType(s.op, out, self.DType()); err != nil {
+		if err := sameDType(s.Op, out, self.DType()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -167,15 +167,15 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	if weight != nil {
 		weight = s.reshape(weight, weight.Numel())
 	}
-	if s.err != nil {
-		return nil, nil, s.err
+	if s.Err != nil {
+		return nil, nil, s.Err
 	}
 	at := edges(s, values)
 	made := s.histogram(values, at, weight, density, how)
-	if s.err != nil {
-		return nil, nil, s.err
+	if s.Err != nil {
+		return nil, nil, s.Err
 	}
-	if err := apart(s.op, outHist, outEdges, nil); err != nil {
+	if err := apart(s.Op, outHist, outEdges, nil); err != nil {
 		return nil, nil, err
 	}
 	toHist, toEdges := s.into(outHist, made), s.into(outEdges, at[0])
@@ -202,29 +202,29 @@ func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, w
 }
 
 func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how place, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	s := &scope{op: "histogramdd"}
-	defer s.close()
+	s := within("histogramdd")
+	defer s.Close()
 	if self.Dim() < 2 {
-		return nil, status.Runtimef("%s: input tensor should have at least 2 dimensions, got shape %v", s.op, self.Sizes())
+		return nil, status.Runtimef("%s: input tensor should have at least 2 dimensions, got shape %v", s.Op, self.Sizes())
 	}
 	dims := self.Sizes()[self.Dim()-1]
 	if int64(bins) != dims {
-		return nil, status.Runtimef("%s: the size of bins, %d, must be equal to the innermost dimension of the input, %d", s.op, bins, dims)
+		return nil, status.Runtimef("%s: the size of bins, %d, must be equal to the innermost dimension of the input, %d", s.Op, bins, dims)
 	}
-	if err := checkHistogram(s.op, self, weight, self.Sizes()[:self.Dim()-1]); err != nil {
+	if err := checkHistogram(s.Op, self, weight, self.Sizes()[:self.Dim()-1]); err != nil {
 		return nil, err
 	}
 	values := s.reshape(self, self.Numel()/max(dims, 1), dims)
 	if weight != nil {
 		weight = s.reshape(weight, weight.Numel())
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	at := edges(s, values)
 	hist := s.histogram(values, at, weight, density, how)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	results := []*tensor.Tensor{hist.Alias()}
 	for _, e := range at {
@@ -248,17 +248,17 @@ func checkHistogram(op string, self, weight *tensor.Tensor, points []int64) erro
 // equalEdges makes the edges of equal bins in every dimension of values (points x dimensions), from and to each dimension's two
 // values in ranges, or its smallest and largest element in their absence. Where these two agree, the range is 1 wide.
 func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64, d dtype.DType) []*tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	edges := make([]*tensor.Tensor, len(bins))
 	if ranges != nil && len(ranges) != 2*len(bins) {
-		s.err = status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.op, len(bins), 2*len(bins), len(ranges))
+		s.Err = status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.Op, len(bins), 2*len(bins), len(ranges))
 		return nil
 	}
 	for i, n := range bins {
 		if n <= 0 {
-			s.err = status.Runtimef("%s: bins must be > 0, but got %d for dimension %d", s.op, n, i)
+			s.Err = status.Runtimef("%s: bins must be > 0, but got %d for dimension %d", s.Op, n, i)
 			return nil
 		}
 		from, to := 0.0, 1.0
@@ -268,38 +268,38 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 		case values.Numel() > 0 && !values.IsMeta():
 			from, to = s.bounds(s.at(values, 1, int64(i)))
 		}
-		if s.err != nil {
+		if s.Err != nil {
 			return nil
 		}
 		if math.IsNaN(from-from) || math.IsNaN(to-to) {
-			s.err = status.Runtimef("%s: dimension %d's range [%v, %v] is not finite", s.op, i, from, to)
+			s.Err = status.Runtimef("%s: dimension %d's range [%v, %v] is not finite", s.Op, i, from, to)
 			return nil
 		}
 		if from > to {
-			s.err = status.Runtimef("%s: min should not exceed max, but got min %v max %v for dimension %d", s.op, from, to, i)
+			s.Err = status.Runtimef("%s: min should not exceed max, but got min %v max %v for dimension %d", s.Op, from, to, i)
 			return nil
 		}
 		if from == to {
 			wide := 0.5
-			if s.op == "histc" {
+			if s.Op == "histc" {
 				wide = 1
 			}
 			from, to = from-wide, to+wide
 		}
-		edges[i] = s.keep(Linspace(nil, dtype.FloatScalar(from), dtype.FloatScalar(to), n+1, d, tensor.Strided, values.Device()))
+		edges[i] = s.Keep(Linspace(nil, dtype.FloatScalar(from), dtype.FloatScalar(to), n+1, d, tensor.Strided, values.Device()))
 	}
 	return edges
 }
 
 // bounds are the smallest and the largest element of t.
 func (s *scope) bounds(t *tensor.Tensor) (from, to float64) {
-	if s.err != nil {
+	if s.Err != nil {
 		return 0, 0
 	}
 	least, most, err := Aminmax(nil, nil, t, NoInt, false)
-	s.keep(least, err)
-	s.keep(most, nil)
-	if s.err != nil {
+	s.Keep(least, err)
+	s.Keep(most, nil)
+	if s.Err != nil {
 		return 0, 0
 	}
 	return least.Item().Float(), most.Item().Float()
@@ -310,17 +310,17 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 	edges := make([]*tensor.Tensor, len(bins))
 	for i, b := range bins {
 		switch {
-		case s.err != nil:
+		case s.Err != nil:
 			return nil
 		case b.DType() != values.DType():
-			s.err = status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v", s.op, values.DType(), i, b.DType())
+			s.Err = status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v", s.Op, values.DType(), i, b.DType())
 		case b.Dim() != 1 || b.Numel() < 2:
-			s.err = status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.op, b.Sizes(), i)
+			s.Err = status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.Op, b.Sizes(), i)
 		default:
-			s.err = oneDevice(s.op, values, b)
+			s.Err = oneDevice(s.Op, values, b)
 		}
-		if s.err == nil {
-			edges[i] = s.keep(castTo(s.op, b, b.DType()))
+		if s.Err == nil {
+			edges[i] = s.Keep(castTo(s.Op, b, b.DType()))
 		}
 	}
 	return edges
@@ -328,7 +328,7 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 
 // histogram counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
 func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how place) *tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	d := values.DType()
@@ -336,21 +336,21 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 	for i, e := range edges {
 		bins[i], addresses[i] = e.Numel()-1, int64(uintptr(e.Data()))
 	}
-	sums, err := tensor.Zeros(s.op, bins, dtype.Float64, values.Device())
-	s.keep(sums, err)
-	if s.err != nil || sums.IsMeta() {
+	sums, err := tensor.Zeros(s.Op, bins, dtype.Float64, values.Device())
+	s.Keep(sums, err)
+	if s.Err != nil || sums.IsMeta() {
 		return s.cast(sums, d)
 	}
-	sizes, err := fromInts(s.op, bins, []int64{int64(len(bins))})
-	s.keep(sizes, err)
-	at, err := fromInts(s.op, addresses, []int64{int64(len(bins))})
-	s.keep(at, err)
+	sizes, err := fromInts(s.Op, bins, []int64{int64(len(bins))})
+	s.Keep(sizes, err)
+	at, err := fromInts(s.Op, addresses, []int64{int64(len(bins))})
+	s.Keep(at, err)
 	in := s.cast(values, d)
 	args := histogramArgs{n: values.Sizes()[0], dims: int64(len(edges)), place: int64(how)}
 	if weight != nil {
 		weight = s.cast(weight, d)
 	}
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	if weight != nil {
@@ -361,7 +361,7 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 		kernel.Call(histogramKernel.Row(d), unsafe.Pointer(&args))
 	}
 	hist := s.cast(sums, d)
-	if density && s.err == nil {
+	if density && s.Err == nil {
 		hist = s.div(hist, s.sum(hist))
 		for i, e := range edges {
 			widths := s.sub(s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))

@@ -25,8 +25,8 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 	if err := cmp.Or(sameDType(op, out, d), checkFactors(op, d, alpha, beta)); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	to := s.destination(out, sizes, d, d, anyStrides, a, b)
 	s.product(to.at, self, a, b, alpha, beta)
 	return s.deliver(to)
@@ -40,13 +40,13 @@ func checkFactors(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
 // product computes c = alpha*a*b + beta*self; where alpha is 0 or there is nothing to add up, a and b are not read.
 func (s *scope) product(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	switch {
-	case s.err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
+	case s.Err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
 		s.multiply(c, self, a, b, alpha, beta)
 	case c.IsMeta() || c.Numel() == 0:
 	case self == nil || beta.Equal(0):
-		s.err = fillWith(c, zero)
+		s.Err = fillWith(c, zero)
 	case beta.Equal(1):
-		s.err = assign(s.op, c, self)
+		s.Err = assign(s.Op, c, self)
 	default:
 		s.copy(c, s.mul(self, s.number(beta)))
 	}
@@ -166,12 +166,12 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	if batch1.DType().IsReducedFloat() && s[0] > 0 {
 		return addbmmEach(out, self, batch1, batch2, beta, alpha)
 	}
-	e := &scope{op: "addbmm"}
-	defer e.close()
+	e := within("addbmm")
+	defer e.Close()
 	a := e.reshape(e.permute(batch1, 1, 0, 2), rows, inner)
 	b := e.reshape(batch2, inner, cols)
-	if e.err != nil {
-		return nil, e.err
+	if e.Err != nil {
+		return nil, e.Err
 	}
 	return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
 }
@@ -182,18 +182,18 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 	if err := checkInPlace("addbmm", out, self, sizes); err != nil {
 		return nil, err
 	}
-	s := &scope{op: "addbmm"}
-	defer s.close()
+	s := within("addbmm")
+	defer s.Close()
 	sum := self
 	for i := range batch1.Sizes()[0] {
 		a, b := s.at(batch1, 0, i), s.at(batch2, 0, i)
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
-		sum = s.keep(Addmm(nil, sum, a, b, beta, alpha))
+		sum = s.Keep(Addmm(nil, sum, a, b, beta, alpha))
 		beta = unscale
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
 	}
 	return s.result(out, sum)
@@ -214,17 +214,17 @@ func reshaped(op string, t *tensor.Tensor, sizes ...int64) (*tensor.Tensor, erro
 
 // column views a vector as a matrix of one column, row as one of one row.
 func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(t.View(s.op, []int64{t.Numel(), 1}, []int64{t.Strides()[0], 1}, t.Offset()))
+	return s.Keep(t.View(s.Op, []int64{t.Numel(), 1}, []int64{t.Strides()[0], 1}, t.Offset()))
 }
 
 func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(t.View(s.op, []int64{1, t.Numel()}, []int64{max(t.Numel(), 1), t.Strides()[0]}, t.Offset()))
+	return s.Keep(t.View(s.Op, []int64{1, t.Numel()}, []int64{max(t.Numel(), 1), t.Strides()[0]}, t.Offset()))
 }
 
 // Addmv is beta*self + alpha*(mat @ vec).
@@ -257,8 +257,8 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if err := cmp.Or(sameDType(op, out, mat.DType()), checkFactors(op, mat.DType(), alpha, beta)); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	to := s.destination(out, []int64{n}, mat.DType(), mat.DType(), anyStrides, mat, vec)
 	c, b := s.column(to.at), s.column(vec)
 	if self != nil && self.Dim() == 1 {
@@ -294,11 +294,11 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	if err := sameDType(op, out, self.DType()); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	to := s.destination(out, nil, self.DType(), self.DType(), anyStrides, self, other)
-	if s.err == nil && !to.at.IsMeta() {
-		s.err = dot(op, to.at, self, other, conjugate)
+	if s.Err == nil && !to.at.IsMeta() {
+		s.Err = dot(op, to.at, self, other, conjugate)
 	}
 	return s.deliver(to)
 }
@@ -310,11 +310,11 @@ func Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	s := &scope{op: "outer"}
-	defer s.close()
+	s := within("outer")
+	defer s.Close()
 	a, b := s.column(self), s.row(vec2)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	return Mul(out, a, b)
 }
@@ -351,10 +351,10 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	if _, err := gemmKernel.For("addr", compute); err != nil {
 		return nil, err
 	}
-	s := &scope{op: "addr"}
-	defer s.close()
-	if s.err = oneDevice("addr", vec1, vec2, self); s.err != nil {
-		return nil, s.err
+	s := within("addr")
+	defer s.Close()
+	if s.Err = oneDevice("addr", vec1, vec2, self); s.Err != nil {
+		return nil, s.Err
 	}
 	product := s.empty(vec1, compute, sizes...)
 	s.multiply(product, self, s.column(s.cast(vec1, compute)), s.row(s.cast(vec2, compute)), alpha, beta)
@@ -374,8 +374,8 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	case self.Dim() == 2 && other.Dim() == 2:
 		return Mm(out, self, other)
 	}
-	s := &scope{op: "matmul"}
-	defer s.close()
+	s := within("matmul")
+	defer s.Close()
 	a, b := self, other
 	if a.Dim() == 1 {
 		a = s.row(a)
@@ -383,8 +383,8 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if b.Dim() == 1 {
 		b = s.column(b)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	sa, sb := a.Sizes(), b.Sizes()
 	na, nb := len(sa), len(sb)
@@ -409,8 +409,8 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // batchedProduct is a contiguous tensor of the products, as one large product where b is a single matrix.
 func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64) *tensor.Tensor {
-	count, err := shape.Numel(s.op, append(slices.Clone(batch), m))
-	if s.err = err; err != nil {
+	count, err := shape.Numel(s.Op, append(slices.Clone(batch), m))
+	if s.Err = err; err != nil {
 		return nil
 	}
 	sizes := []int64{count, n}
@@ -420,19 +420,19 @@ func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64
 		count = shape.Product(batch)
 		a, b, sizes = s.batched(a, batch, count), s.batched(b, batch, count), []int64{count, m, n}
 	}
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(matrixProduct(s.op, nil, nil, a, b, sizes, unscale, zero))
+	return s.Keep(matrixProduct(s.Op, nil, nil, a, b, sizes, unscale, zero))
 }
 
 // batched broadcasts t's batch dimensions and joins them into one.
 func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Tensor {
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	matrix := t.Sizes()[t.Dim()-2:]
-	wide := s.keep(expanded(s.op, t, append(slices.Clone(batch), matrix...)))
+	wide := s.Keep(expanded(s.Op, t, append(slices.Clone(batch), matrix...)))
 	return s.reshape(wide, count, matrix[0], matrix[1])
 }
 

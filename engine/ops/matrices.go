@@ -10,8 +10,8 @@ import (
 
 // Kron is the Kronecker product: every element of self times the whole of other, side by side in every dimension.
 func Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := &scope{op: "kron"}
-	defer s.close()
+	s := within("kron")
+	defer s.Close()
 	dims := max(self.Dim(), other.Dim())
 	padded := func(t *tensor.Tensor) []int64 {
 		return append(slices.Repeat([]int64{1}, dims-t.Dim()), t.Sizes()...)
@@ -22,8 +22,8 @@ func Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		wideA, wideB, sizes = append(wideA, a[i], 1), append(wideB, 1, b[i]), append(sizes, a[i]*b[i])
 	}
 	product := s.mul(s.reshape(self, wideA...), s.reshape(other, wideB...))
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	product = s.cast(product, product.DType())
 	return s.result(out, s.reshape(product, sizes...))
@@ -43,25 +43,25 @@ func Vander(x *tensor.Tensor, n Int, increasing bool) (*tensor.Tensor, error) {
 	if d.Category() < dtype.Floating {
 		d = dtype.Int64
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	powers := s.empty(x, d, x.Numel(), columns)
 	if columns > 0 {
 		s.copy(s.part(powers, 1, 0, 1), s.number(dtype.IntScalar(1)))
 	}
 	if columns > 1 {
 		base := s.reshape(x, x.Numel(), 1)
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
-		s.copy(s.part(powers, 1, 1, columns-1), s.keep(expand(op, base, []int64{x.Numel(), columns - 1})))
+		s.copy(s.part(powers, 1, 1, columns-1), s.Keep(expand(op, base, []int64{x.Numel(), columns - 1})))
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	powers = s.keep(Cumprod(nil, powers, 1, dtype.None))
-	if !increasing && s.err == nil {
-		powers = s.keep(Flip(powers, []int64{1}))
+	powers = s.Keep(Cumprod(nil, powers, 1, dtype.None))
+	if !increasing && s.Err == nil {
+		powers = s.Keep(Flip(powers, []int64{1}))
 	}
 	return s.result(nil, powers)
 }

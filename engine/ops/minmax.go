@@ -181,15 +181,15 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	if err := sameDType(op, out, dtype.Int64); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	from := self
 	if dim.IsNone() {
 		from = s.cast(self, self.DType()) // indices count elements in row-major order
 	}
 	to := s.destination(out, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, dtype.Int64, anyStrides, self)
-	if s.err == nil && !self.IsMeta() {
-		s.err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.at}, from, mask)
+	if s.Err == nil && !self.IsMeta() {
+		s.Err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.at}, from, mask)
 	}
 	return s.deliver(to)
 }

@@ -45,16 +45,16 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	if self.Sizes()[both[0]] > self.Sizes()[both[1]] {
 		slices.Reverse(both)
 	}
-	s := &scope{op: op}
-	defer s.close()
-	matrices := s.keep(permuted(op, self, append(slices.Clone(order), both...)...))
-	if s.err != nil {
-		return nil, s.err
+	s := within(op)
+	defer s.Close()
+	matrices := s.Keep(permuted(op, self, append(slices.Clone(order), both...)...))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	matrices = s.cast(matrices, dtype.Complex128)
 	norms := s.empty(self, dtype.Float64, sizes...)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if !norms.IsMeta() && norms.Numel() > 0 {
 		n, width := self.Sizes()[both[0]], self.Sizes()[both[1]]

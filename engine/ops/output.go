@@ -31,13 +31,13 @@ const (
 // first: where it refuses, nothing has changed.
 func (s *scope) destination(out *tensor.Tensor, sizes []int64, d, compute dtype.DType, want memory, operands ...*tensor.Tensor) destination {
 	t := destination{out: out, sizes: sizes, d: d}
-	if s.err != nil {
+	if s.Err != nil {
 		return t
 	}
 	dev := operands[0].Device()
 	for _, x := range operands {
 		if x.Device() != dev {
-			s.err = status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", s.op, dev, x.Device())
+			s.Err = status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", s.Op, dev, x.Device())
 			return t
 		}
 	}
@@ -46,7 +46,7 @@ func (s *scope) destination(out *tensor.Tensor, sizes []int64, d, compute dtype.
 		return t
 	}
 	if !slices.Equal(out.Sizes(), sizes) {
-		s.err = out.Resize(s.op, sizes)
+		s.Err = out.Resize(s.Op, sizes)
 	}
 	t.at = out
 	return t
@@ -55,12 +55,12 @@ func (s *scope) destination(out *tensor.Tensor, sizes []int64, d, compute dtype.
 // direct checks t.out and tells whether a kernel can write to it while it reads the operands.
 func (s *scope) direct(t destination, compute dtype.DType, want memory, operands []*tensor.Tensor) bool {
 	out := t.out
-	if s.err = iter.CheckOutput(s.op, out, t.d, operands[0].Device()); s.err != nil {
+	if s.Err = iter.CheckOutput(s.Op, out, t.d, operands[0].Device()); s.Err != nil {
 		return false
 	}
 	fits := slices.Equal(out.Sizes(), t.sizes)
 	if fits {
-		if s.err = iter.CheckOverlap(s.op, out); s.err != nil {
+		if s.Err = iter.CheckOverlap(s.Op, out); s.Err != nil {
 			return false
 		}
 	}
@@ -81,17 +81,17 @@ func (s *scope) direct(t destination, compute dtype.DType, want memory, operands
 // deliver hands over the result, or copies it to out.
 func (s *scope) deliver(t destination) (*tensor.Tensor, error) {
 	switch {
-	case s.err != nil:
-		return nil, s.err
+	case s.Err != nil:
+		return nil, s.Err
 	case t.out == nil && t.at.DType() == t.d:
-		return s.give(t.at)
+		return s.Give(t.at)
 	case t.out == nil:
-		return s.give(s.cast(t.at, t.d))
+		return s.Give(s.cast(t.at, t.d))
 	case t.at == t.out:
 		return t.out, nil
 	}
 	if !slices.Equal(t.out.Sizes(), t.sizes) {
-		if err := resize(s.op, t.out, t.sizes, shape.NoFormat); err != nil {
+		if err := resize(s.Op, t.out, t.sizes, shape.NoFormat); err != nil {
 			return nil, err
 		}
 	}

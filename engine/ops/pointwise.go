@@ -131,10 +131,10 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		values(compute, filled)
 	}
 	if compute != common {
-		s := &scope{op: p.name}
-		defer s.close()
-		if inputs = p.promoted(s, common, inputs); s.err != nil {
-			return made(to, out, s.err)
+		s := within(p.name)
+		defer s.Close()
+		if inputs = p.promoted(s, common, inputs); s.Err != nil {
+			return made(to, out, s.Err)
 		}
 	}
 	var operands [kernel.MaxOperands]*tensor.Tensor
@@ -160,11 +160,11 @@ func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tens
 // rounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own
 // dtype first.
 func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, result dtype.DType, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
-	s := &scope{op: p.name}
-	defer s.close()
-	narrow := s.keep(p.runIn(common, nil, values, inputs...))
-	if s.err != nil {
-		return nil, s.err
+	s := within(p.name)
+	defer s.Close()
+	narrow := s.Keep(p.runIn(common, nil, values, inputs...))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	iter.Copy(to, narrow)
 	return to, nil

@@ -45,11 +45,11 @@ func quantile(op string, out, self, q *tensor.Tensor, dim Int, keepdim bool, int
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	fractions := s.cast(s.reshape(q, q.Numel()), dtype.Float64)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if !q.IsMeta() {
 		for _, f := range elements[float64](fractions) {
@@ -66,24 +66,24 @@ func quantile(op string, out, self, q *tensor.Tensor, dim Int, keepdim bool, int
 		if err != nil {
 			return nil, err
 		}
-		if rows = s.keep(permuted(op, self, lastOrder(self.Dim(), at)...)); s.err == nil {
+		if rows = s.Keep(permuted(op, self, lastOrder(self.Dim(), at)...)); s.Err == nil {
 			rows = s.reshape(rows, append(slices.Clone(kept), n)...)
 		}
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	values := s.ranked(rows, fractions, interpolation, skipNaN)
 	result := reducedSizes(self.Sizes(), mask, keepdim)
 	values = s.reshape(values, append(result, q.Numel())...)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	last := values.Dim() - 1
 	if q.Dim() == 0 {
 		return s.result(out, s.at(values, last, 0))
 	}
-	return s.result(out, s.keep(Movedim(values, int64(last), 0)))
+	return s.result(out, s.Keep(Movedim(values, int64(last), 0)))
 }
 
 // ranked gives the quantiles of the last dimension of rows, in its place.
@@ -91,50 +91,50 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	last := rows.Dim() - 1
 	n, d := rows.Sizes()[last], rows.DType()
 	sorted, indices, err := Sort(nil, nil, rows, int64(last), false)
-	s.keep(sorted, err)
-	s.keep(indices, nil)
-	missing := s.keep(Isnan(rows))
-	if s.err != nil {
+	s.Keep(sorted, err)
+	s.Keep(indices, nil)
+	missing := s.Keep(Isnan(rows))
+	if s.Err != nil {
 		return nil
 	}
 	// The rank of a fraction among the elements that count: all of them, or those that are not NaN. NaN come last, so that in
 	// a row with NaN that all count every rank is the last.
-	nans := s.keep(Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
+	nans := s.Keep(Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
 	top := s.sub(s.number(dtype.IntScalar(n-1)), nans)
 	top = s.binary(ClampMin, top, s.number(dtype.IntScalar(0)))
-	if !skipNaN && s.err == nil {
+	if !skipNaN && s.Err == nil {
 		top = s.number(dtype.IntScalar(n - 1))
 	}
 	fractions = s.cast(fractions, d)
 	ranks := s.mul(fractions, top)
-	if !skipNaN && s.err == nil {
+	if !skipNaN && s.Err == nil {
 		any := s.binary(Ne, nans, s.number(dtype.IntScalar(0)))
 		ranks = s.where(any, s.number(dtype.FloatScalar(float64(n-1))), ranks)
 	}
 	switch {
-	case s.err != nil:
+	case s.Err != nil:
 		return nil
 	case interpolation == "lower":
 		ranks = s.unary(Floor, ranks)
 	case interpolation == "higher":
 		ranks = s.unary(Ceil, ranks)
 	case interpolation == "nearest":
-		ranks = s.keep(Round(nil, ranks, 0))
+		ranks = s.Keep(Round(nil, ranks, 0))
 	}
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	sizes := append(slices.Clone(rows.Sizes()[:last]), fractions.Numel())
 	at := func(ranks *tensor.Tensor) *tensor.Tensor {
 		index := s.cast(ranks, dtype.Int64)
-		if s.err != nil {
+		if s.Err != nil {
 			return nil
 		}
-		index = s.keep(expand(s.op, index, sizes))
-		if s.err != nil {
+		index = s.Keep(expand(s.Op, index, sizes))
+		if s.Err != nil {
 			return nil
 		}
-		return s.keep(Gather(nil, sorted, int64(last), index, false))
+		return s.Keep(Gather(nil, sorted, int64(last), index, false))
 	}
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
@@ -142,14 +142,14 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	below := s.unary(Floor, ranks)
 	weight := s.float(0.5)
 	if interpolation == "linear" {
-		if weight = s.sub(ranks, below); s.err == nil {
-			weight = s.keep(expand(s.op, s.cast(weight, d), sizes))
+		if weight = s.sub(ranks, below); s.Err == nil {
+			weight = s.Keep(expand(s.Op, s.cast(weight, d), sizes))
 		}
 	}
 	above := s.unary(Ceil, ranks)
 	low, high := at(below), at(above)
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(Lerp(nil, low, high, weight))
+	return s.Keep(Lerp(nil, low, high, weight))
 }

@@ -190,23 +190,23 @@ func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.
 	if err := oneDevice("normal", mean, std); err != nil {
 		return nil, err
 	}
-	s := &scope{op: "normal"}
-	defer s.close()
+	s := within("normal")
+	defer s.Close()
 	if !std.IsMeta() && std.Numel() > 0 {
-		least := s.keep(Min(nil, std))
-		if s.err != nil {
-			return nil, s.err
+		least := s.Keep(Min(nil, std))
+		if s.Err != nil {
+			return nil, s.Err
 		}
 		if low := least.Item(); low.Float() < 0 {
 			return nil, status.Runtimef("normal: expected all elements of std >= 0.0, but got %v", low)
 		}
 	}
-	t := s.keep(drawn("normal", nil, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), normals(g, 0, 1)))
-	if s.err == nil {
-		_, s.err = Mul(t, t, std)
+	t := s.Keep(drawn("normal", nil, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), normals(g, 0, 1)))
+	if s.Err == nil {
+		_, s.Err = Mul(t, t, std)
 	}
-	if s.err == nil {
-		_, s.err = Add(t, t, mean, unscale)
+	if s.Err == nil {
+		_, s.Err = Add(t, t, mean, unscale)
 	}
 	return s.result(out, t)
 }
@@ -224,11 +224,11 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 	if !self.DType().IsFloatingPoint() {
 		return nil, status.NotImplementedf("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
 	}
-	s := &scope{op: "bernoulli"}
-	defer s.close()
+	s := within("bernoulli")
+	defer s.Close()
 	p := s.cast(self, self.DType())
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	draw := func(t random.Span, _ bool) error {
 		return orDefault(g).BernoulliEach(t, span(p))
@@ -238,10 +238,10 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 			return nil, err
 		}
 		if out.Storage() == self.Storage() {
-			p = s.keep(castTo("bernoulli", self, self.DType()))
+			p = s.Keep(castTo("bernoulli", self, self.DType()))
 		}
-		if s.err != nil {
-			return nil, s.err
+		if s.Err != nil {
+			return nil, s.Err
 		}
 		return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), draw)
 	}
@@ -268,19 +268,19 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	if !replacement && samples > categories {
 		return nil, status.Runtimef("multinomial: cannot sample %d > %d categories without replacement", samples, categories)
 	}
-	s := &scope{op: "multinomial"}
-	defer s.close()
+	s := within("multinomial")
+	defer s.Close()
 	weights := s.cast(self, self.DType())
-	if out != nil && s.err == nil {
-		if s.err = checkEach("multinomial", out, self); s.err == nil && out.Storage() == self.Storage() {
-			weights = s.keep(castTo("multinomial", self, self.DType()))
+	if out != nil && s.Err == nil {
+		if s.Err = checkEach("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
+			weights = s.Keep(castTo("multinomial", self, self.DType()))
 		}
 	}
-	if s.err == nil {
-		s.err = sameDType("multinomial", out, dtype.Int64)
+	if s.Err == nil {
+		s.Err = sameDType("multinomial", out, dtype.Int64)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	size := append([]int64{}, self.Sizes()...)
 	size[len(size)-1] = samples

@@ -49,15 +49,15 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	if err := checkEach(op, self, p); err != nil {
 		return err
 	}
-	s := &scope{op: op}
-	defer s.close()
-	each := s.keep(expand(op, p, self.Sizes()))
-	if s.err != nil {
-		return s.err
+	s := within(op)
+	defer s.Close()
+	each := s.Keep(expand(op, p, self.Sizes()))
+	if s.Err != nil {
+		return s.Err
 	}
-	each = s.keep(castTo(op, each, d))
-	if s.err != nil {
-		return s.err
+	each = s.Keep(castTo(op, each, d))
+	if s.Err != nil {
+		return s.Err
 	}
 	return drawInto(op, self, func(t random.Span, _ bool) error {
 		return orDefault(g).BernoulliEach(t, span(each))

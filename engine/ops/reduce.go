@@ -346,11 +346,11 @@ func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, k
 
 // reduceInto is reduce into an output that shares the input's storage.
 func (r reducer) reduceInto(op string, out, in *tensor.Tensor, mask []bool, sizes []int64, compute, result dtype.DType, params []float64) (*tensor.Tensor, error) {
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	to := s.destination(out, sizes, result, result, anyStrides, in)
-	if s.err == nil && !in.IsMeta() {
-		s.err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.at}, in, mask, params...)
+	if s.Err == nil && !in.IsMeta() {
+		s.Err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.at}, in, mask, params...)
 	}
 	return s.deliver(to)
 }

@@ -84,12 +84,12 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		return nil, status.NotImplementedf("nansum: not implemented for dtype %v", d)
 	case d.Category() < dtype.Floating:
 		// Elements are converted before they are added, as by sum.
-		s := &scope{op: "nansum"}
-		defer s.close()
+		s := within("nansum")
+		defer s.Close()
 		none := s.number(dtype.IntScalar(0))
-		numbers := s.where(s.keep(Isnan(self)), none, self)
-		if s.err != nil {
-			return nil, s.err
+		numbers := s.where(s.Keep(Isnan(self)), none, self)
+		if s.Err != nil {
+			return nil, s.Err
 		}
 		return Sum(out, numbers, dim, keepdim, d)
 	}

@@ -34,10 +34,10 @@ func Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.S
 			others = append(others, int64(i))
 		}
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
-	norms := s.keep(vectorNorm(op, nil, self, p.Float(), others, true, d.Compute()))
+	norms := s.Keep(vectorNorm(op, nil, self, p.Float(), others, true, d.Compute()))
 	factors := s.div(s.number(maxnorm), s.add(norms, s.float(1e-7)))
 	over := s.binary(Gt, norms, s.number(maxnorm))
 	factors = s.where(over, factors, s.float(1))

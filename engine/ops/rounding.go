@@ -127,11 +127,11 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	case low == nil:
 		return ClampMax(out, self, high)
 	}
-	s := &scope{op: "clamp"}
-	defer s.close()
+	s := within("clamp")
+	defer s.Close()
 	low, high = s.bound(self, low, true), s.bound(self, high, false)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	return clamp.run(out, nil, self, low, high)
 }
@@ -140,11 +140,11 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 // it no upper bound.
 func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	d := resultType(self, limit)
-	if s.err != nil || !limit.IsNumber() || d == dtype.Bool {
+	if s.Err != nil || !limit.IsNumber() || d == dtype.Bool {
 		return limit
 	}
 	if !d.IsIntegral() {
-		s.err = checkFits(s.op, limit.Item(), d)
+		s.Err = checkFits(s.Op, limit.Item(), d)
 		return limit
 	}
 	least, most := int64(math.MinInt64)>>(64-8*d.Size()), int64(math.MaxInt64)>>(64-8*d.Size())
@@ -158,7 +158,7 @@ func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	case v.I > most && !lower:
 		return s.number(dtype.IntScalar(most))
 	case v.I < least || v.I > most:
-		s.err = overflow(s.op, v, d)
+		s.Err = overflow(s.Op, v, d)
 	}
 	return limit
 }
@@ -180,10 +180,10 @@ func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, erro
 			return nil, err
 		}
 	}
-	s := &scope{op: p.name}
-	defer s.close()
-	if bound = s.bound(self, bound, p == clampMin); s.err != nil {
-		return nil, s.err
+	s := within(p.name)
+	defer s.Close()
+	if bound = s.bound(self, bound, p == clampMin); s.Err != nil {
+		return nil, s.Err
 	}
 	return p.run(out, nil, self, bound)
 }

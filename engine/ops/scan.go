@@ -79,10 +79,10 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err := sameDType(op, out, d); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
-		return s.result(out, s.keep(castTo(op, self, d)))
+		return s.result(out, s.Keep(castTo(op, self, d)))
 	}
 	compute := k.Compute(d)
 	if _, err := k.For(op, compute); err != nil {
@@ -95,8 +95,8 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	}
 	in := s.cast(from, compute)
 	to := s.destination(out, self.Sizes(), d, compute, rowMajorInPlace, self)
-	if s.err == nil && !self.IsMeta() {
-		s.err = runScan(op, k, in, to.at, nil, at)
+	if s.Err == nil && !self.IsMeta() {
+		s.Err = runScan(op, k, in, to.at, nil, at)
 	}
 	return s.deliver(to)
 }
@@ -150,13 +150,13 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	if err := checkPair(op, outValues, outIndices, self, self.Sizes(), dtype.Int64); err != nil {
 		return nil, nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	in := s.cast(self, compute)
 	v := s.destination(outValues, self.Sizes(), d, compute, rowMajorInPlace, self)
 	i := s.destination(outIndices, self.Sizes(), dtype.Int64, dtype.Int64, rowMajorOnly, self)
-	if s.err == nil && !self.IsMeta() {
-		s.err = runScan(op, k, in, v.at, i.at, at)
+	if s.Err == nil && !self.IsMeta() {
+		s.Err = runScan(op, k, in, v.at, i.at, at)
 	}
 	if values, err = s.deliver(v); err != nil {
 		return nil, nil, err
@@ -216,11 +216,11 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 			n *= self.Sizes()[i]
 		}
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	in := s.cast(s.permute(self, order...), compute)
 	to := s.destination(out, reducedSizes(self.Sizes(), mask, keepdim), d, compute, rowMajorOnly, self)
-	if s.err != nil || self.IsMeta() {
+	if s.Err != nil || self.IsMeta() {
 		return s.deliver(to)
 	}
 	size := compute.Size()
@@ -234,11 +234,11 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 
 // logsumexpComplex takes out the largest real part before exponentiating.
 func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	s := &scope{op: "logsumexp"}
-	defer s.close()
-	re := s.keep(Real(self))
-	if s.err != nil {
-		return nil, s.err
+	s := within("logsumexp")
+	defer s.Close()
+	re := s.Keep(Real(self))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	peak := Amax
 	if self.Numel() == 0 { // which has none, but exponentials that add up to 0
@@ -246,9 +246,9 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 			return Sum(out, x, dim, keepdim, dtype.None)
 		}
 	}
-	top := s.keep(peak(nil, re, dim, true))
-	if s.err != nil {
-		return nil, s.err
+	top := s.Keep(peak(nil, re, dim, true))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if !top.IsMeta() {
 		for i := range top.Numel() {
@@ -258,20 +258,20 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 		}
 	}
 	shifted := s.sub(self, top)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	powers := s.keep(Exp(nil, shifted))
-	if s.err != nil {
-		return nil, s.err
+	powers := s.Keep(Exp(nil, shifted))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	total := s.keep(Sum(nil, powers, dim, true, dtype.None))
-	if s.err != nil {
-		return nil, s.err
+	total := s.Keep(Sum(nil, powers, dim, true, dtype.None))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	result := s.add(s.keep(Log(nil, total)), top)
-	if s.err != nil {
-		return nil, s.err
+	result := s.add(s.Keep(Log(nil, total)), top)
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	mask, err := shape.WrapDims("logsumexp", dim, self.Dim(), true)
 	if err != nil {

@@ -55,13 +55,13 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 		return status.Runtimef("%s: a dimension of size %d is longer than the 4294967295 elements that can be sorted", op, n)
 	}
 	order := lastOrder(self.Dim(), dim)
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	in := s.cast(s.permute(self, order...), self.DType())
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{values, indices} {
 		targets[i] = s.permute(t, order...)
-		if sorted[i] = targets[i]; s.err == nil && !targets[i].IsContiguous() {
+		if sorted[i] = targets[i]; s.Err == nil && !targets[i].IsContiguous() {
 			sorted[i] = s.empty(t, t.DType(), targets[i].Sizes()...)
 		}
 	}
@@ -69,12 +69,12 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	// Every thread takes its scratch from here; nothing is written before there is enough for all.
 	scratches := make(chan uintptr, min(int64(parallel.Threads()), rows))
 	for range cap(scratches) {
-		if t := s.empty(in, dtype.Uint8, entries*kernel.SortEntry(self.DType().Size())); s.err == nil {
+		if t := s.empty(in, dtype.Uint8, entries*kernel.SortEntry(self.DType().Size())); s.Err == nil {
 			scratches <- uintptr(t.Data())
 		}
 	}
-	if s.err != nil {
-		return s.err
+	if s.Err != nil {
+		return s.Err
 	}
 	size := self.DType().Size()
 	parallel.For(rows, max(iter.Grain/(8*n), 1), func(begin, end int64) {
@@ -228,14 +228,14 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err != nil || self.IsMeta() {
 		return values, indices, err
 	}
-	s := &scope{op: op}
-	defer s.close()
-	v, i := s.keep(keptDim(op, values, self, mask)), s.keep(keptDim(op, indices, self, mask))
-	if s.err == nil {
+	s := within(op)
+	defer s.Close()
+	v, i := s.Keep(keptDim(op, values, self, mask)), s.Keep(keptDim(op, indices, self, mask))
+	if s.Err == nil {
 		_, n, _ := lanes(self.Sizes(), at)
-		s.err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
+		s.Err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
 	}
-	return madeTwo(values, indices, outValues, outIndices, s.err)
+	return madeTwo(values, indices, outValues, outIndices, s.Err)
 }
 
 // keptDim views a reduced tensor with its reduced dimensions back, of size 1.

@@ -59,22 +59,22 @@ func TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64)
 			return nil, status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
 		}
 	}
-	s := &scope{op: "tensordot"}
-	defer s.close()
+	s := within("tensordot")
+	defer s.Close()
 	// A size of 1 is broadcast: the other side is summed first.
-	a, b = s.keep(sumOut(a, aloneA, a.DType())), s.keep(sumOut(b, aloneB, b.DType()))
-	if s.err != nil {
-		return nil, s.err
+	a, b = s.Keep(sumOut(a, aloneA, a.DType())), s.Keep(sumOut(b, aloneB, b.DType()))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	freeA, sizesA := freeDims(a, maskA)
 	freeB, sizesB := freeDims(b, maskB)
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
 	left := s.reshape(s.permute(a, slices.Concat(freeA, inA)...), rows, depth)
 	right := s.reshape(s.permute(b, slices.Concat(inB, freeB)...), depth, cols)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	product := s.keep(matrixProduct("tensordot", nil, nil, left, right, []int64{rows, cols}, unscale, zero))
+	product := s.Keep(matrixProduct("tensordot", nil, nil, left, right, []int64{rows, cols}, unscale, zero))
 	return s.result(out, s.reshape(product, slices.Concat(sizesA, sizesB)...))
 }
 

@@ -50,8 +50,8 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	case fn == 0:
 		return nil, nil, nil, status.NotImplementedf("%s: not implemented for dtype %v", op, self.DType())
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	// The rows to compare lie in the first dimension.
 	rows, at := self, 0
 	if dim.IsNone() {
@@ -68,10 +68,10 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 				return nil, nil, nil, status.Runtimef("%s: dimension %d of shape %v has size 0 and is not the selected one, so %s cannot be applied", op, d, self.Sizes(), op)
 			}
 		}
-		rows = s.keep(Movedim(self, int64(at), 0))
+		rows = s.Keep(Movedim(self, int64(at), 0))
 	}
-	if s.err != nil {
-		return nil, nil, nil, s.err
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
 	}
 	n := rows.Sizes()[0]
 	if n > 1<<32-1 {
@@ -86,8 +86,8 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 		}
 	}
 	inverse = s.empty(self, dtype.Int64, sizes...)
-	if s.err != nil {
-		return nil, nil, nil, s.err
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
 	}
 	args := uniqueArgs{in: uintptr(in.Data()), n: n, width: rows.Numel() / max(n, 1)}
 	if returnInverse {
@@ -99,14 +99,14 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	}
 	values, counts = group(fn, args, in, returnCounts)
 	switch {
-	case s.err != nil:
+	case s.Err != nil:
 	case dim.IsNone():
 		values = s.reshape(values, values.Numel())
 	default:
-		values = s.keep(Movedim(values, 0, int64(at)))
+		values = s.Keep(Movedim(values, 0, int64(at)))
 	}
-	if s.err != nil {
-		return nil, nil, nil, s.err
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
 	}
 	return values.Alias(), inverse.Alias(), counts.Alias(), nil
 }
@@ -116,7 +116,7 @@ func (s *scope) sortedGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor, wan
 	all := s.empty(in, in.DType(), in.Sizes()...)
 	scratch := s.empty(in, dtype.Uint8, 2*args.n*kernel.SortEntry(in.DType().Size()))
 	counts = s.empty(in, dtype.Int64, args.n*flag(wantCounts))
-	if s.err != nil {
+	if s.Err != nil {
 		return nil, nil
 	}
 	args.values, args.scratch, args.limit = uintptr(all.Data()), uintptr(scratch.Data()), args.n
@@ -156,7 +156,7 @@ func (s *scope) consecutiveGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor
 	args.found = before[len(before)-1]
 	values = s.empty(in, in.DType(), append([]int64{args.found}, in.Sizes()[1:]...)...)
 	counts = s.empty(in, dtype.Int64, args.found*flag(wantCounts))
-	if s.err != nil {
+	if s.Err != nil {
 		return nil, nil
 	}
 	args.values = uintptr(values.Data())
@@ -172,7 +172,7 @@ func (s *scope) consecutiveGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor
 		}
 	})
 	if changed.Load() {
-		s.err = status.Runtimef("%s: the elements were written to while they were counted", s.op)
+		s.Err = status.Runtimef("%s: the elements were written to while they were counted", s.Op)
 		return nil, nil
 	}
 	kernel.Call(uniqueCounts, unsafe.Pointer(&args))
@@ -181,14 +181,14 @@ func (s *scope) consecutiveGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor
 
 // first is a tensor of its own of the first n rows of the contiguous tensor t.
 func (s *scope) first(t *tensor.Tensor, n int64) *tensor.Tensor {
-	if s.err != nil || t.Sizes()[0] == n {
+	if s.Err != nil || t.Sizes()[0] == n {
 		return t
 	}
 	part := s.part(t, 0, 0, n)
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.keep(castTo(s.op, part, t.DType()))
+	return s.Keep(castTo(s.Op, part, t.DType()))
 }
 
 // Isin tells of each element whether it is one of testElements, or with invert whether it is not.
@@ -205,22 +205,22 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if fn == 0 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	values, tests := s.cast(elements, compute), s.reshape(testElements, testElements.Numel())
 	found := s.empty(elements, dtype.Bool, elements.Sizes()...)
 	tests = s.cast(tests, compute)
-	if s.err != nil {
-		return nil, s.err
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	if found.IsMeta() {
 		return iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
 	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
-	s.keep(sorted, err)
-	s.keep(indices, nil)
-	if s.err != nil {
-		return nil, s.err
+	s.Keep(sorted, err)
+	s.Keep(indices, nil)
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	size, n := compute.Size(), values.Numel()
 	parallel.For(n, iter.Grain/8, func(begin, end int64) {

@@ -37,19 +37,19 @@ func moments(op string, out, self *tensor.Tensor, dim []int64, correction dtype.
 	if root {
 		params[1] = 1
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	sizes := reducedSizes(self.Sizes(), mask, keepdim)
 	first, second := s.destination(out, sizes, d.ToReal(), d.ToReal(), anyStrides, self), destination{}
 	if withMean {
 		second = s.destination(nil, sizes, d, d, anyStrides, self)
 	}
-	if s.err == nil && !self.IsMeta() {
-		s.err = varOf.run(op, d.Compute(), [2]*tensor.Tensor{first.at}, self, mask, params[:]...)
+	if s.Err == nil && !self.IsMeta() {
+		s.Err = varOf.run(op, d.Compute(), [2]*tensor.Tensor{first.at}, self, mask, params[:]...)
 	}
 	// The running mean of the deviations turns an infinity into NaN, or not, by the order of the elements.
-	if s.err == nil && withMean && !self.IsMeta() {
-		s.err = meanOf.run(op, d.Compute(), [2]*tensor.Tensor{second.at}, self, mask)
+	if s.Err == nil && withMean && !self.IsMeta() {
+		s.Err = meanOf.run(op, d.Compute(), [2]*tensor.Tensor{second.at}, self, mask)
 	}
 	if spread, err = s.deliver(first); err != nil || !withMean {
 		return spread, nil, err

@@ -21,18 +21,18 @@ func window(op string, length int64, periodic bool, d dtype.DType, layout tensor
 	case length < 0:
 		return nil, status.Runtimef("%s: requires non-negative window_length, got window_length=%d", op, length)
 	}
-	s := &scope{op: op}
-	defer s.close()
+	s := within(op)
+	defer s.Close()
 	if length <= 1 {
-		return s.result(nil, s.keep(Ones(nil, []int64{length}, d, layout, dev)))
+		return s.result(nil, s.Keep(Ones(nil, []int64{length}, d, layout, dev)))
 	}
 	n := length
 	if periodic {
 		n++
 	}
-	x := s.keep(Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
-	if s.err != nil {
-		return nil, s.err
+	x := s.Keep(Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	return s.result(nil, s.cast(values(s, x, float64(n)), d))
 }
@@ -45,10 +45,10 @@ func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
 // cosine is a*cos(f*x) + b.
 func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
 	x = s.mul(x, s.float(f))
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
-	return s.scaled(s.keep(Cos(x, x)), a, b)
+	return s.scaled(s.Keep(Cos(x, x)), a, b)
 }
 
 // BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
