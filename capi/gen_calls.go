@@ -204,7 +204,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // to.options
 	func(c aten.Ctx, f frame) error {
-		err := c.Copy(f.tensor(0), f.tensor(1), f.bool(2))
+		err := c.Copy(f.tensor(0), f.operand(1), f.bool(2))
 		f.refresh(0)
 		return err
 	}, // copy_

@@ -3180,7 +3180,20 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
   return status;
 }
 
+TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking) {
+  lt_value a[3];
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
+  LT_SCALAR(src, LT_MUST, "copy_", "src"); a[1].scalar = src;
+  frame.number = 2;
+  a[2].i = non_blocking;
+  tensor_status status = lt_invoke(&frame, "copy_");
+  return status;
+}
+
 TENSOR_API intptr_t tensor_words_copy_(lt_value *a) { return tensor_copy_(a[0].pointer, a[1].pointer, a[2].i); }
+
+TENSOR_API intptr_t tensor_words_copy__scalar(lt_value *a) { return tensor_copy__scalar(a[0].pointer, a[1].scalar, a[2].i); }
 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");

@@ -307,7 +307,7 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 // Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -591,6 +591,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 // Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking);
+TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
 // Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
@@ -609,7 +610,7 @@ TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, i
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out);
 
 // Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
-// than wide starts anew below a row left out.
+// than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap);
 
 // Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
@@ -881,7 +882,7 @@ TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64
 // ----------------------------------------------------------------------------------------------------------- pointwise
 
 // Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
-// `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
+// `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
 TENSOR_API tensor_status tensor_add(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_add_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_add_(tensor_t *self, const tensor_t *other, tensor_scalar alpha);
@@ -1395,6 +1396,7 @@ TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);
 
 // Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+// A number that the dtype of the result cannot hold is refused.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -1425,7 +1427,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_i0_(tensor_t *self);
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
@@ -1912,13 +1914,13 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 
 // --------------------------------------------------------------------------------------------------------------- scans
 
-// Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+// Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
-// Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+// Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
@@ -2045,7 +2047,7 @@ TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out);
 
-// Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+// Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha);
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out);
@@ -2185,7 +2187,7 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
-// The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
+// The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
@@ -2266,32 +2268,32 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
 
-// `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-// and `alpha` must be integers.
+// `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `self` or the
+// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha);
 TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-// and `alpha` must be integers.
+// `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha);
 TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-// and `alpha` must be integers.
+// `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha);
 TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-// and `alpha` must be integers.
+// `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `self` or the
+// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha);
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-// and `alpha` must be integers.
+// `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. `beta` and `alpha`
+// must fit the dtype, and be integers for integers.
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha);
 TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);

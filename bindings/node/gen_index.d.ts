@@ -243,12 +243,12 @@ export class Tensor extends Handle {
   toString(options?: { precision?: Int; threshold?: Int; edgeitems?: Int; linewidth?: Int; sciMode?: boolean | null }): string;
   /**
    * Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
-   * `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
+   * `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
    */
   add(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
-   * `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
+   * `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
    */
   add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
@@ -646,8 +646,8 @@ export class Tensor extends Handle {
   /**
    * Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
    */
-  copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
-  copy_(src: Tensor, nonBlocking: boolean): this;
+  copy_(src: Tensor | Scalar, options?: { nonBlocking?: boolean }): this;
+  copy_(src: Tensor | Scalar, nonBlocking: boolean): this;
   /**
    * Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
    */
@@ -706,7 +706,7 @@ export class Tensor extends Handle {
   set_(source: Storage, storageOffset: Int, size: Ints, stride: Ints): this;
   /**
    * Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
-   * than wide starts anew below a row left out.
+   * than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
    */
   fillDiagonal_(fillValue: Scalar, options?: { wrap?: boolean }): this;
   fillDiagonal_(fillValue: Scalar, wrap: boolean): this;
@@ -1144,12 +1144,12 @@ export class Tensor extends Handle {
   scatterReduce_(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean }): this;
   scatterReduce_(dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
   /**
-   * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+   * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
    */
   indexAdd(dim: Int, options: { index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
   indexAdd(dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+   * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
    */
   indexAdd_(dim: Int, options: { index: Tensor; source: Tensor; alpha?: Scalar }): this;
   indexAdd_(dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): this;
@@ -1415,62 +1415,62 @@ export class Tensor extends Handle {
    */
   ger(vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   addmm(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   addmm_(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   baddbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   baddbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   addbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   addbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   addmv(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addmv(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `self` or the
+   * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
    */
   addmv_(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. `beta` and `alpha`
+   * must fit the dtype, and be integers for integers.
    */
   addr(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addr(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
-   * and `alpha` must be integers.
+   * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. `beta` and `alpha`
+   * must fit the dtype, and be integers for integers.
    */
   addr_(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
@@ -1866,19 +1866,19 @@ export class Tensor extends Handle {
    */
   relu_(): this;
   /**
-   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumsum(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
-   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumsum_(dim: Int, options?: { dtype?: DType | null }): this;
   /**
-   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumprod(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
-   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumprod_(dim: Int, options?: { dtype?: DType | null }): this;
   /**
@@ -1965,7 +1965,7 @@ export class Tensor extends Handle {
   kthvalue(k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   kthvalue(k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
-   * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
+   * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
    */
   mode(options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
@@ -2028,11 +2028,11 @@ export class Tensor extends Handle {
    */
   digamma_(): this;
   /**
-   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
    */
   i0(options?: { out?: Tensor | null }): Tensor;
   /**
-   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
    */
   i0_(): this;
   /**
@@ -2688,7 +2688,7 @@ export class Generator extends Handle {
 
 /**
  * Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
- * `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
+ * `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
  */
 export function add(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function add(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -3250,7 +3250,7 @@ export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar;
 export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
  */
 export function linspace(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function linspace(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
@@ -3908,7 +3908,7 @@ export function scatterReduce(input: Tensor, dim: Int, index: Tensor, src: Tenso
 export function scatterReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterReduceAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+ * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
  */
 export function indexAdd(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function indexAdd(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -3945,6 +3945,7 @@ export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source:
 export function where(condition: Tensor): Tensor[];
 /**
  * Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+ * A number that the dtype of the result cannot hold is refused.
  */
 export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -4440,8 +4441,8 @@ export function ger(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null
 export function gerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function gerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
- * and `alpha` must be integers.
+ * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `self` or the
+ * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
  */
 export function addmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -4449,8 +4450,8 @@ export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { bet
 export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
- * and `alpha` must be integers.
+ * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+ * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
  */
 export function baddbmm(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -4458,8 +4459,8 @@ export function baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?:
 export function baddbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function baddbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
- * and `alpha` must be integers.
+ * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
+ * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
  */
 export function addbmm(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -4467,8 +4468,8 @@ export function addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: 
 export function addbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
- * and `alpha` must be integers.
+ * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `self` or the
+ * matrices does not reach the result. `beta` and `alpha` must fit the dtype.
  */
 export function addmv(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addmv(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -4476,8 +4477,8 @@ export function addmv(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?
 export function addmvAsync(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addmvAsync(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
- * and `alpha` must be integers.
+ * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. `beta` and `alpha`
+ * must fit the dtype, and be integers for integers.
  */
 export function addr(input: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addr(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -5208,7 +5209,7 @@ export function relu(input: Tensor): Tensor;
 /** relu, off the event loop. */
 export function reluAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
  */
 export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -5216,7 +5217,7 @@ export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null
 export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
  */
 export function cumprod(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumprod(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -5375,7 +5376,7 @@ export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keep
 export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
- * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
+ * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
  */
 export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
@@ -5470,7 +5471,7 @@ export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tenso
 /** digamma, off the event loop. */
 export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+ * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
  */
 export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** i0, off the event loop. */

@@ -100,6 +100,7 @@ func TestScalarFits(t *testing.T) {
 		{dtype.IntScalar(128), dtype.Int8, false}, {dtype.FloatScalar(1e10), dtype.Int32, false}, {dtype.FloatScalar(1e10), dtype.Int64, true},
 		{dtype.FloatScalar(math.Inf(1)), dtype.Int64, false}, {dtype.FloatScalar(math.Inf(1)), dtype.Float16, true},
 		{dtype.FloatScalar(1e6), dtype.Float16, false}, {dtype.ComplexScalar(1i), dtype.Float32, false}, {dtype.ComplexScalar(1i), dtype.Complex64, true},
+		{dtype.FloatScalar(1e40), dtype.Complex64, false}, {dtype.ComplexScalar(1e40i), dtype.Complex64, false}, {dtype.FloatScalar(1e40), dtype.Complex128, true},
 	} {
 		assert.Equal(t, c.want, c.s.Fits(c.d), "%v in %v", c.s, c.d)
 	}

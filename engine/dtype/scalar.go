@@ -96,11 +96,14 @@ func (s Scalar) Bool() bool {
 func (s Scalar) Equal(v float64) bool { return s.Im == 0 && s.Float() == v }
 
 // Fits tells whether the value can be written to dtype d without overflow: integers must be in d's range,
-// a number with an imaginary part needs a complex dtype.
+// the finite parts of floating and complex numbers too, and a number with an imaginary part needs a complex dtype.
 func (s Scalar) Fits(d DType) bool {
 	switch {
-	case d.IsComplex() || s.Kind == KindBool || d == Bool:
+	case s.Kind == KindBool || d == Bool:
 		return true
+	case d.IsComplex():
+		re, im := FloatScalar(s.Float()), FloatScalar(s.Im)
+		return re.Fits(d.ToReal()) && im.Fits(d.ToReal())
 	case s.Kind == KindComplex && s.Im != 0:
 		return false
 	case d.IsIntegral():

@@ -5,8 +5,8 @@ import "C"
 
 import "unsafe"
 
-// SortEntry is the scratch that sorting needs for an element, in bytes.
-const SortEntry = C.LT_SORT_ENTRY
+// SortEntry is the scratch, in bytes, for the entry of an element of size bytes: its key and its index.
+func SortEntry(size int64) int64 { return size + C.LT_SORT_INDEX }
 
 // Scan runs a kernel along the middle dimension of a contiguous tensor seen as Outer x N x Inner, for Width inner positions
 // from where the pointers start; it mirrors lt_scan.

@@ -6,13 +6,13 @@
 
 // A contiguous tensor seen as outer x n x inner; the kernel runs along n for every outer position
 // and for `width` inner positions, which the pointers start at. out[1], where used, holds int64.
-// Sorting takes scratch of LT_SORT_ENTRY * n bytes.
+// What sorts and selects takes scratch for entries: the bytes of an element and LT_SORT_INDEX more.
 typedef struct {
   uintptr_t in, out[2], scratch;
   int64_t outer, n, inner, width;
   int64_t params[2];
 } lt_scan;
 
-enum { LT_SORT_ENTRY = 48 };
+enum { LT_SORT_INDEX = 4 };
 
 #endif

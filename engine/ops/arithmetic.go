@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"unsafe"
+
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/status"
@@ -12,7 +14,7 @@ var (
 	addScaled = newPointwise("add", "add_scaled", promote)
 	sub       = newPointwise("sub", "sub", promote)
 	subScaled = newPointwise("sub", "add_scaled", promote)
-	mul       = newPointwise("mul", "mul", promote)
+	mul       = newUnrounded("mul", "mul", promote)
 	neg       = newExact("neg", "neg", promote)
 	square    = newPointwise("square", "square", promote)
 	recip     = newPointwise("reciprocal", "reciprocal", promoteFloat)
@@ -22,7 +24,7 @@ var (
 	copySign  = newPointwise("copysign", "copysign", promoteFloat)
 	addcmul   = newPointwise("addcmul", "addcmul", promote)
 	addcdiv   = newPointwise("addcdiv", "addcdiv", promote)
-	lerp      = newPointwise("lerp", "lerp", promote)
+	lerp      = newUnrounded("lerp", "lerp", promote)
 )
 
 // checkAlpha refuses a factor that the result's dtype cannot hold.
@@ -30,7 +32,17 @@ func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 	if c := alpha.DType().Category(); c > max(result.Category(), dtype.Integral) || c == dtype.Boolean && result != dtype.Bool {
 		return status.Runtimef("%s: %s %v must be of the category of the result's dtype %v or a lower one, and bool only with bool", op, name, alpha, result)
 	}
-	return nil
+	return checkFits(op, alpha, result)
+}
+
+// factor passes a number to a kernel, rounded to the result's dtype.
+func factor(value dtype.Scalar, result dtype.DType) params {
+	return func(d dtype.DType, p *iter.Params) {
+		var rounded [16]byte
+		at := unsafe.Pointer(&rounded)
+		tensor.Put(at, result, value)
+		p.Set(0, d, tensor.Get(at, result))
+	}
 }
 
 // Add computes self + alpha*other.
@@ -38,10 +50,11 @@ func Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	if alpha.Kind == dtype.KindInt && alpha.I == 1 {
 		return add.run(out, nil, self, other)
 	}
-	if err := checkAlpha("add", "alpha", alpha, resultType(self, other)); err != nil {
+	result := resultType(self, other)
+	if err := checkAlpha("add", "alpha", alpha, result); err != nil {
 		return nil, err
 	}
-	return addScaled.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, other)
+	return addScaled.runIn(result, out, factor(alpha, result), self, other)
 }
 
 // Sub computes self - alpha*other; bool is refused.
@@ -52,11 +65,12 @@ func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	if alpha.Kind == dtype.KindInt && alpha.I == 1 {
 		return sub.run(out, nil, self, other)
 	}
-	if err := checkAlpha("sub", "alpha", alpha, resultType(self, other)); err != nil {
+	result := resultType(self, other)
+	if err := checkAlpha("sub", "alpha", alpha, result); err != nil {
 		return nil, err
 	}
 	alpha.I, alpha.F, alpha.Im = -alpha.I, -alpha.F, -alpha.Im
-	return subScaled.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, other)
+	return subScaled.runIn(result, out, factor(alpha, result), self, other)
 }
 
 // Rsub computes other - alpha*self.
@@ -130,17 +144,9 @@ func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return copySign.run(out, nil, self, other)
 }
 
-// checkValue refuses a factor that overflows the result's dtype.
-func checkValue(op string, value dtype.Scalar, result dtype.DType) error {
-	if !value.Fits(result) {
-		return status.Runtimef("%s: value %v cannot be converted to %v without overflow", op, value, result)
-	}
-	return nil
-}
-
 // Addcmul computes self + value*tensor1*tensor2.
 func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
-	if err := checkValue("addcmul", value, resultType(self, tensor1, tensor2)); err != nil {
+	if err := checkFits("addcmul", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
 	return addcmul.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
@@ -151,7 +157,7 @@ func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if tensor1.DType().Category() < dtype.Floating && tensor2.DType().Category() < dtype.Floating {
 		return nil, status.Runtimef("addcdiv: integer division of tensor1 (%v) by tensor2 (%v) is not supported; convert one of them to a floating dtype", tensor1.DType(), tensor2.DType())
 	}
-	if err := checkValue("addcdiv", value, resultType(self, tensor1, tensor2)); err != nil {
+	if err := checkFits("addcdiv", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
 	return addcdiv.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
@@ -163,8 +169,8 @@ func Lerp(out, self, end, weight *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("lerp: expected dtype %v for end but got dtype %v", self.DType(), end.DType())
 	}
 	if weight.IsNumber() {
-		if weight.DType().Category() > self.DType().Category() && weight.DType().IsComplex() {
-			return nil, status.Runtimef("lerp: a complex weight needs complex tensors, but self has dtype %v", self.DType())
+		if err := checkFits("lerp", weight.Item(), self.DType().Compute()); err != nil {
+			return nil, err
 		}
 	} else if weight.DType() != self.DType() {
 		return nil, status.Runtimef("lerp: expected dtype %v for weight but got dtype %v", self.DType(), weight.DType())

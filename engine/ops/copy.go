@@ -149,9 +149,21 @@ func Copy(self, src *tensor.Tensor, _ bool) error { return assign("copy_", self,
 // checkFits refuses a number that dtype d cannot hold.
 func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 	if !value.Fits(d) {
-		return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
+		return overflow(op, value, d)
 	}
 	return nil
+}
+
+// checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity.
+func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
+	if d.Compute() != d && value.Im == 0 {
+		return nil
+	}
+	return checkFits(op, value, d)
+}
+
+func overflow(op string, value dtype.Scalar, d dtype.DType) error {
+	return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
 }
 
 // fillWith writes one value everywhere.

@@ -248,6 +248,9 @@ func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	if len(shifts) == 0 || len(shifts) != len(dims) {
 		return nil, status.Runtimef("%s: shifts and dimensions must align. shifts: %d, dims: %d", op, len(shifts), len(dims))
 	}
+	if self.Dim() == 0 {
+		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dims[0])
+	}
 	at := self.Alias()
 	for i, dim := range dims {
 		d, err := shape.WrapDim(op, dim, self.Dim())
@@ -267,7 +270,7 @@ func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 
 func rolled(op string, self *tensor.Tensor, d int, shift int64) (*tensor.Tensor, error) {
 	n := sizeAt(self, d)
-	if self.Dim() == 0 || self.Numel() == 0 || self.IsMeta() {
+	if self.Numel() == 0 || self.IsMeta() {
 		return Clone(self, shape.Contiguous)
 	}
 	start := ((-shift)%n + n) % n
@@ -286,16 +289,16 @@ func rolled(op string, self *tensor.Tensor, d int, shift int64) (*tensor.Tensor,
 
 // Tril keeps the elements on and below a diagonal of matrices and zeroes the others.
 func Tril(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
-	return triangle("tril", out, self, func(i, columns int64) (int64, int64) { return min(max(i+diagonal+1, 0), columns), columns })
+	return triangle("tril", out, self, diagonal, func(i, columns int64) (int64, int64) { return min(max(i+1, 0), columns), columns })
 }
 
 // Triu keeps the elements on and above a diagonal of matrices and zeroes the others.
 func Triu(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
-	return triangle("triu", out, self, func(i, columns int64) (int64, int64) { return 0, min(max(i+diagonal, 0), columns) })
+	return triangle("triu", out, self, diagonal, func(i, columns int64) (int64, int64) { return 0, min(max(i, 0), columns) })
 }
 
-// triangle copies self and zeroes, in row i, the columns that zeroed gives.
-func triangle(op string, out, self *tensor.Tensor, zeroed func(i, columns int64) (from, to int64)) (*tensor.Tensor, error) {
+// triangle copies self and zeroes, in each row, the columns that zeroed gives for where the diagonal crosses the row.
+func triangle(op string, out, self *tensor.Tensor, diagonal int64, zeroed func(i, columns int64) (from, to int64)) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
@@ -304,7 +307,7 @@ func triangle(op string, out, self *tensor.Tensor, zeroed func(i, columns int64)
 		if err != nil {
 			return nil, err
 		}
-		if err := clearRows(op, result, zeroed); err != nil || out == nil {
+		if err := clearRows(op, result, diagonal, zeroed); err != nil || out == nil {
 			return made(result, nil, err)
 		}
 		defer result.Release()
@@ -317,9 +320,9 @@ func triangle(op string, out, self *tensor.Tensor, zeroed func(i, columns int64)
 		return nil, err
 	}
 	if out.IsContiguous() {
-		return out, clearRows(op, out, zeroed)
+		return out, clearRows(op, out, diagonal, zeroed)
 	}
-	work, err := triangle(op, nil, self, zeroed)
+	work, err := triangle(op, nil, self, diagonal, zeroed)
 	if err != nil {
 		return nil, err
 	}
@@ -327,15 +330,16 @@ func triangle(op string, out, self *tensor.Tensor, zeroed func(i, columns int64)
 	return out, assign(op, out, work)
 }
 
-func clearRows(op string, t *tensor.Tensor, zeroed func(i, columns int64) (from, to int64)) error {
+func clearRows(op string, t *tensor.Tensor, diagonal int64, zeroed func(i, columns int64) (from, to int64)) error {
 	if t.IsMeta() || t.Numel() == 0 {
 		return nil
 	}
 	rows, columns := t.Sizes()[t.Dim()-2], t.Sizes()[t.Dim()-1]
+	diagonal = min(max(diagonal, -rows), columns) // beyond the matrix, all diagonals are alike
 	size := t.DType().Size()
 	bytes := unsafe.Slice((*byte)(t.Data()), t.Numel()*size)
 	for r := range t.Numel() / columns {
-		from, to := zeroed(r%rows, columns)
+		from, to := zeroed(r%rows+diagonal, columns)
 		clear(bytes[(r*columns+from)*size : (r*columns+max(from, to))*size])
 	}
 	return nil

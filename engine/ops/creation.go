@@ -137,7 +137,19 @@ func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, 
 
 // ScalarTensor makes a zero-dim tensor of one value.
 func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return filled("scalar_tensor", nil, nil, value, d, dtype.Default(), layout, dev)
+	const op = "scalar_tensor"
+	d, dev, err := options(op, d, dtype.Default(), layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOne(op, value, d); err != nil {
+		return nil, err
+	}
+	t, err := tensor.Empty(op, nil, d, dev)
+	if err != nil {
+		return nil, err
+	}
+	return made(t, nil, fillWith(t, value))
 }
 
 // likeOptions resolves the options of the _like and new_ functions, which follow self.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"math/cmplx"
 	"unsafe"
@@ -92,6 +93,13 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 	if err := checkRange("arange", start, end, step); err != nil {
 		return nil, err
 	}
+	if d != dtype.None && d.IsIntegral() {
+		for _, s := range []dtype.Scalar{start, end, step} {
+			if err := checkFits("arange", s, dtype.Int64); err != nil {
+				return nil, err
+			}
+		}
+	}
 	otherwise := dtype.Default()
 	n := math.Ceil((end.Float() - start.Float()) / step.Float())
 	if isInt(start) && isInt(end) && isInt(step) {
@@ -164,6 +172,16 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 			return nil, status.Runtimef("%s: inferred dtype %v can't be safely cast to passed dtype %v", op, otherwise, d)
 		}
 	}
+	fills := d
+	switch {
+	case out != nil:
+		fills = out.DType()
+	case d == dtype.None:
+		fills = otherwise
+	}
+	if err := cmp.Or(checkFits(op, start, fills), checkFits(op, end, fills)); err != nil {
+		return nil, err
+	}
 	return ranged(op, linspaceKernel, out, steps, d, otherwise, layout, dev)
 }
 
@@ -173,13 +191,21 @@ func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.
 	if err != nil {
 		return nil, err
 	}
-	from, to := start.Complex(), end.Complex()
-	if !t.DType().IsComplex() && t.DType().Category() < dtype.Floating {
-		from, to = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
-	}
+	from, to := endpoint(start, t.DType()), endpoint(end, t.DType())
 	step := (to - from) / complex(float64(max(steps-1, 1)), 0)
 	err = fillRange("linspace", linspaceKernel, t, rangeArgs{start: parts2(from), step: parts2(step), stop: parts2(to)})
 	return made(t, out, err)
+}
+
+// endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it is uint8.
+func endpoint(s dtype.Scalar, d dtype.DType) complex128 {
+	switch {
+	case d.Category() >= dtype.Floating:
+		return s.Complex()
+	case d == dtype.Uint8:
+		return complex(float64(uint8(s.Int())), 0)
+	}
+	return complex(float64(s.Int()), 0)
 }
 
 func parts2(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }

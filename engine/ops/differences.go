@@ -140,6 +140,12 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 			return nil, err
 		}
 	}
+	if steps == nil && !cumulative {
+		// As in PyTorch: all values less half of the outer ones.
+		outer := s.add(s.at(y, at, 0), s.at(y, at, n-1))
+		inner := s.sub(s.sum(y, int64(at)), s.mul(outer, s.float(0.5)))
+		return s.result(nil, s.mul(inner, s.number(dx)))
+	}
 	m := max(n-1, 0)
 	pairs := s.add(s.part(y, at, min(1, n), m), s.part(y, at, 0, m))
 	half := dtype.FloatScalar(dx.Float() / 2)
@@ -165,13 +171,7 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 		}
 		return s.result(nil, s.mul(total, s.number(half)))
 	}
-	total := s.sum(pairs, int64(at))
-	if steps != nil {
-		total = s.div(total, s.float(2))
-	} else {
-		total = s.mul(total, s.number(half))
-	}
-	return s.result(nil, total)
+	return s.result(nil, s.div(s.sum(pairs, int64(at)), s.float(2)))
 }
 
 // spacing is the distances between the points x, in the dimensions of y.

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	div         = newWide("div", "div", promoteFloat)
+	div         = &pointwise{name: "div", kernel: kernel.Get("div"), rule: promoteFloat, wide: true, unrounded: true}
 	truncDivide = newPointwise("div", "trunc_divide", promote)
 	floorDivide = newPointwise("floor_divide", "floor_divide", promote)
 	remainder   = newPointwise("remainder", "remainder", promote)
@@ -86,6 +86,11 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 		return fill("pow", out, self, d, dtype.BoolScalar(true))
 	case d.IsIntegral() && exponent.IsNumber() && exponent.Item().I < 0:
 		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
+	}
+	if exponent.IsNumber() && (d.IsIntegral() || d.Compute() != d) {
+		if err := checkFits("pow", exponent.Item(), d); err != nil {
+			return nil, err
+		}
 	}
 	return pow.run(out, nil, self, exponent)
 }

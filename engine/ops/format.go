@@ -119,6 +119,9 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	if !d.IsFloatingPoint() {
 		return nil, nil, status.Runtimef("frexp: only floating dtypes are supported, but self has dtype %v", d)
 	}
+	if mantissa != nil && mantissa.DType() != d {
+		return nil, nil, status.Runtimef("frexp: expected mantissa to have dtype %v, self's, but got %v", d, mantissa.DType())
+	}
 	if exponent != nil && exponent.DType() != dtype.Int32 {
 		return nil, nil, status.Runtimef("frexp: expected exponent to have dtype int32, but got %v", exponent.DType())
 	}

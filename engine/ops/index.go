@@ -372,10 +372,14 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 
 // IndexSetScalar writes one number to self[index].
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
-	if err := checkFits("index_put_", value, self.DType()); err != nil {
-		return err
-	}
 	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {
+		check := checkFits
+		if len(tensors) == 0 {
+			check = checkOne
+		}
+		if err := check("index_put_", value, self.DType()); err != nil {
+			return err
+		}
 		if len(tensors) == 0 {
 			if err := fillable("index_put_", view); err != nil {
 				return err

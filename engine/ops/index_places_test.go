@@ -368,7 +368,7 @@ func TestCountsStayInTheirMemory(t *testing.T) {
 	assert.NotZero(t, args.bad)
 	assert.Equal(t, []float64{1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, flat(t, counts))
 	for _, k := range []*kernel.Kernel{uniqueConsecutiveKernel, uniqueRowsKernel} {
-		distinct, scratch := numbers(t, dtype.Float32, 200), numbers(t, dtype.Uint8, 200*kernel.SortEntry)
+		distinct, scratch := numbers(t, dtype.Float32, 200), numbers(t, dtype.Uint8, 2*200*kernel.SortEntry(4))
 		found := given(t, dtype.Float32, []int64{200}, slices.Repeat([]float64{-1}, 200)...)
 		starts := vectorOf(t, slices.Repeat([]int64{0}, 200)...)
 		groups := uniqueArgs{in: uintptr(distinct.Data()), values: uintptr(found.Data()), counts: uintptr(starts.Data()), scratch: uintptr(scratch.Data()), n: 200, width: 1, limit: 70}

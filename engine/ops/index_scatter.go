@@ -358,8 +358,8 @@ func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source
 // IndexAdd adds alpha*source to positions of a dimension.
 func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if !alpha.Equal(1) {
-		if alpha.DType().Category() > self.DType().Category() {
-			return nil, status.Runtimef("index_add: alpha %v must not be of a higher category than dtype %v", alpha, self.DType())
+		if err := checkFits("index_add", alpha, self.DType()); err != nil {
+			return nil, err
 		}
 		factor, err := single("index_add", alpha, self.DType())
 		if err != nil {
@@ -396,8 +396,8 @@ func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tens
 	if err := oneOf("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
-	if d := self.DType(); d == dtype.Bool || d.IsComplex() {
-		return nil, status.NotImplementedf("index_reduce: not implemented for dtype %v", d)
+	if self.DType() == dtype.Bool && reduce == "mean" {
+		return nil, status.NotImplementedf("index_reduce: mean is not implemented for dtype bool")
 	}
 	s, err := newIndexing("index_reduce", self, dim, index, source, true)
 	if err != nil {

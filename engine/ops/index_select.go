@@ -187,7 +187,7 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	if self.Dim() == 0 {
-		return gather(op, out, self, 0, indices, true)
+		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, int64(dim))
 	}
 	a, b := slices.Clone(self.Sizes()), slices.Clone(indices.Sizes())
 	a[d], b[d] = 1, 1

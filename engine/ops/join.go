@@ -466,8 +466,8 @@ func BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return viewed(tensors, Atleast2d, func(views []*tensor.Tensor) (*tensor.Tensor, error) {
 		var r dtype.Result
 		rows, columns := int64(0), int64(0)
-		for _, t := range views {
-			r.Add(t.DType(), dtype.Dimensioned)
+		for i, t := range views {
+			r.Add(t.DType(), tensors[i].Rank())
 			rows, columns = rows+t.Sizes()[0], columns+t.Sizes()[1]
 		}
 		out, err := tensor.Zeros(op, []int64{rows, columns}, r.DType(), views[0].Device())

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -21,14 +22,34 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 		return nil, err
 	}
 	d := a.DType()
-	if err := sameDType(op, out, d); err != nil {
+	if err := cmp.Or(sameDType(op, out, d), checkFactors(op, d, alpha, beta)); err != nil {
 		return nil, err
 	}
 	s := &scope{op: op}
 	defer s.close()
 	to := s.destination(out, sizes, d, d, anyStrides, a, b)
-	s.multiply(to.at, self, a, b, alpha, beta)
+	s.product(to.at, self, a, b, alpha, beta)
 	return s.deliver(to)
+}
+
+// checkFactors refuses factors that the products' dtype cannot hold.
+func checkFactors(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
+	return cmp.Or(checkFits(op, alpha, d.Compute()), checkFits(op, beta, d.Compute()))
+}
+
+// product computes c = alpha*a*b + beta*self; where alpha is 0 or there is nothing to add up, a and b are not read.
+func (s *scope) product(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	switch {
+	case s.err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
+		s.multiply(c, self, a, b, alpha, beta)
+	case c.IsMeta() || c.Numel() == 0:
+	case self == nil || beta.Equal(0):
+		s.err = fillWith(c, zero)
+	case beta.Equal(1):
+		s.err = assign(s.op, c, self)
+	default:
+		s.copy(c, s.mul(self, s.number(beta)))
+	}
 }
 
 // checkProduct refuses operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to
@@ -43,6 +64,9 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 			return status.Runtimef("%s: expected all operands to have the same dtype, but got %v and %v", op, d, t.DType())
 		}
 	}
+	if self == nil && d == dtype.Bool && (a.Numel() == 0 || b.Numel() == 0) {
+		return nil // nothing is multiplied
+	}
 	if _, err := gemmKernel.For(op, d); err != nil || self == nil {
 		return err
 	}
@@ -52,7 +76,7 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	return checkInPlace(op, out, self, sizes)
 }
 
-// checkScale refuses factors that the products' dtype cannot hold.
+// checkScale refuses floating factors of integers.
 func checkScale(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
 	if d.IsFloatingPoint() || d.IsComplex() {
 		return nil
@@ -230,7 +254,7 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if err := checkProduct(op, out, self, mat, vec, []int64{n}); err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, mat.DType()); err != nil {
+	if err := cmp.Or(sameDType(op, out, mat.DType()), checkFactors(op, mat.DType(), alpha, beta)); err != nil {
 		return nil, err
 	}
 	s := &scope{op: op}
@@ -240,7 +264,7 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if self != nil && self.Dim() == 1 {
 		self = s.column(self)
 	}
-	s.multiply(c, self, mat, b, alpha, beta)
+	s.product(c, self, mat, b, alpha, beta)
 	return s.deliver(to)
 }
 
@@ -310,7 +334,7 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 		return nil, err
 	}
 	d := resultType(self, vec1, vec2)
-	if err := checkScale("addr", d, alpha, beta); err != nil {
+	if err := cmp.Or(checkScale("addr", d, alpha, beta), checkFactors("addr", d, alpha, beta)); err != nil {
 		return nil, err
 	}
 	if d == dtype.Bool {

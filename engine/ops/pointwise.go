@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -28,6 +30,8 @@ type pointwise struct {
 	swapped bool // the kernel takes the two inputs in the other order
 	exact   bool // out must have the result's dtype
 	wide    bool // complex results have parts of at least 32 bits
+	// Operands without dimensions are not rounded to a 16-bit dtype before they are computed with, as others are.
+	unrounded bool
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
@@ -43,6 +47,12 @@ func newExact(name, kernelName string, r rule) *pointwise {
 func newWide(name, kernelName string, r rule) *pointwise {
 	p := newPointwise(name, kernelName, r)
 	p.wide = true
+	return p
+}
+
+func newUnrounded(name, kernelName string, r rule) *pointwise {
+	p := newPointwise(name, kernelName, r)
+	p.unrounded = true
 	return p
 }
 
@@ -120,6 +130,13 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		filled = new(iter.Params)
 		values(compute, filled)
 	}
+	if compute != common {
+		s := &scope{op: p.name}
+		defer s.close()
+		if inputs = p.promoted(s, common, inputs); s.err != nil {
+			return made(to, out, s.err)
+		}
+	}
 	var operands [kernel.MaxOperands]*tensor.Tensor
 	operands[0] = to
 	n := 1 + copy(operands[1:], inputs)
@@ -127,6 +144,17 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		operands[1], operands[2] = operands[2], operands[1]
 	}
 	return made(to, out, iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled))
+}
+
+// promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
+func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tensor) []*tensor.Tensor {
+	for i, t := range inputs {
+		if t.DType() != common && !(p.unrounded && t.Dim() == 0) {
+			inputs = slices.Clone(inputs)
+			inputs[i] = s.cast(t, common)
+		}
+	}
+	return inputs
 }
 
 // rounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own

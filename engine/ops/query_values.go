@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -36,7 +37,7 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 	if self.Dim() < 2 {
 		return status.Runtimef("%s: dimensions must be larger than 1, got shape %v", op, self.Sizes())
 	}
-	if err := iter.CheckOutput(op, self, self.DType(), self.Device()); err != nil {
+	if err := cmp.Or(checkFits(op, value, self.DType()), iter.CheckOutput(op, self, self.DType(), self.Device())); err != nil {
 		return err
 	}
 	sizes := self.Sizes()

@@ -331,6 +331,19 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 	return made(to, out, r.run(op, compute.Compute(), [2]*tensor.Tensor{to}, in, mask, params...))
 }
 
+// reduceRounded is reduce of elements that are rounded to the dtype asked for where that has 16 bits, then taken together in 32.
+func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
+	if result.IsReducedFloat() && in.DType() != result {
+		narrow, err := castTo(op, in, result)
+		if err != nil {
+			return nil, err
+		}
+		defer narrow.Release()
+		in = narrow
+	}
+	return r.reduce(op, out, in, mask, keepdim, compute, result)
+}
+
 // reduceInto is reduce into an output that shares the input's storage.
 func (r reducer) reduceInto(op string, out, in *tensor.Tensor, mask []bool, sizes []int64, compute, result dtype.DType, params []float64) (*tensor.Tensor, error) {
 	s := &scope{op: op}

@@ -60,7 +60,7 @@ func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*t
 	if d == dtype.Bool {
 		return anyOf.reduce("sum", out, self, mask, keepdim, d, d)
 	}
-	return sumOf.reduce("sum", out, self, mask, keepdim, sumCompute(d, self), d)
+	return sumOf.reduceRounded("sum", out, self, mask, keepdim, sumCompute(d, self), d)
 }
 
 // Nansum is Sum with NaN counted as 0.
@@ -79,11 +79,21 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 	if err := sameDType("nansum", out, d); err != nil {
 		return nil, err
 	}
-	compute := d
-	if d.Category() != dtype.Floating {
-		compute = self.DType()
+	switch {
+	case d.IsComplex():
+		return nil, status.NotImplementedf("nansum: not implemented for dtype %v", d)
+	case d.Category() < dtype.Floating:
+		// Elements are converted before they are added, as by sum.
+		s := &scope{op: "nansum"}
+		defer s.close()
+		none := s.number(dtype.IntScalar(0))
+		numbers := s.where(s.keep(Isnan(self)), none, self)
+		if s.err != nil {
+			return nil, s.err
+		}
+		return Sum(out, numbers, dim, keepdim, d)
 	}
-	return nansumOf.reduce("nansum", out, self, mask, keepdim, compute, d)
+	return nansumOf.reduceRounded("nansum", out, self, mask, keepdim, d, d)
 }
 
 // Prod multiplies the elements over dim, or all of them.
@@ -103,7 +113,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 	if d.Category() < dtype.Floating {
 		compute = dtype.Int64
 	}
-	return prodOf.reduce("prod", out, self, mask, keepdim, compute, d)
+	return prodOf.reduceRounded("prod", out, self, mask, keepdim, compute, d)
 }
 
 // floatingDType is the dtype of a mean: as given or self's, refused unless floating or complex.
@@ -144,7 +154,7 @@ func Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType)
 	if err != nil {
 		return nil, err
 	}
-	return nanmeanOf.reduce("nanmean", out, self, mask, keepdim, d, d)
+	return nanmeanOf.reduceRounded("nanmean", out, self, mask, keepdim, d, d)
 }
 
 // logic is Any and All: the result is bool, uint8 for uint8 inputs. No dims given as an empty list reduce nothing.

@@ -140,7 +140,11 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 // it no upper bound.
 func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	d := resultType(self, limit)
-	if s.err != nil || !limit.IsNumber() || !d.IsIntegral() || d == dtype.Bool {
+	if s.err != nil || !limit.IsNumber() || d == dtype.Bool {
+		return limit
+	}
+	if !d.IsIntegral() {
+		s.err = checkFits(s.op, limit.Item(), d)
 		return limit
 	}
 	least, most := int64(math.MinInt64)>>(64-8*d.Size()), int64(math.MaxInt64)>>(64-8*d.Size())
@@ -154,7 +158,7 @@ func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	case v.I > most && !lower:
 		return s.number(dtype.IntScalar(most))
 	case v.I < least || v.I > most:
-		s.err = status.Runtimef("%s: value %v cannot be converted to type %v without overflow", s.op, v, d)
+		s.err = overflow(s.op, v, d)
 	}
 	return limit
 }
@@ -200,6 +204,13 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	d := resultType(self, other)
 	if out != nil && out.DType() != d {
 		return nil, status.Runtimef("where: expected out to have dtype %v, the result's, but got %v", d, out.DType())
+	}
+	for _, t := range []*tensor.Tensor{self, other} {
+		if t.IsNumber() {
+			if err := checkOne("where", t.Item(), d); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return where.runIn(d, out, nil, condition, self, other)
 }

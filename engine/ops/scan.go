@@ -36,8 +36,11 @@ func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 // runScan runs a kernel along dim over contiguous tensors of the shape of in: in and values of the same dtype, indices,
 // where given, of int64.
 func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, dim int) error {
+	if in.Numel() == 0 {
+		return nil
+	}
 	fn, err := k.For(op, in.DType())
-	if err != nil || in.Numel() == 0 {
+	if err != nil {
 		return err
 	}
 	outer, n, inner := lanes(in.Sizes(), dim)
@@ -76,12 +79,15 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err := sameDType(op, out, d); err != nil {
 		return nil, err
 	}
+	s := &scope{op: op}
+	defer s.close()
+	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
+		return s.result(out, s.keep(castTo(op, self, d)))
+	}
 	compute := k.Compute(d)
 	if _, err := k.For(op, compute); err != nil {
 		return nil, err
 	}
-	s := &scope{op: op}
-	defer s.close()
 	from := self
 	if self.DType() != compute && d != compute {
 		// Elements are first rounded to the result's dtype, then accumulated in 32 bits.
@@ -110,13 +116,7 @@ func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int6
 		return nil, status.Runtimef("%s: the dtype %v of the in-place form must be that of self, %v", op, d, self.DType())
 	}
 	d = sumDType(d, out, self)
-	if d != dtype.Bool {
-		return scan(op, k, out, self, dim, d)
-	}
-	s := &scope{op: op}
-	defer s.close()
-	wide := s.keep(scan(op, k, nil, self, dim, dtype.Int64))
-	return s.result(out, s.cast(wide, d))
+	return scan(op, k, out, self, dim, d)
 }
 
 // Logcumsumexp is the logarithm of the running sum of exponentials along dim.
@@ -139,7 +139,7 @@ func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tens
 }
 
 func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (values, indices *tensor.Tensor, err error) {
-	if err := wantOrder(op, self); err != nil {
+	if err := wantOrder(op, self); err != nil && self.Numel() > 0 {
 		return nil, nil, err
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
@@ -179,7 +179,7 @@ func soft(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if d == dtype.None {
 		d = self.DType()
 	}
-	if !d.IsFloatingPoint() {
+	if !d.IsFloatingPoint() && self.Numel() > 0 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give a floating dtype", op, d)
 	}
 	return scan(op, k, out, self, dim, d)
@@ -240,7 +240,13 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 	if s.err != nil {
 		return nil, s.err
 	}
-	top := s.keep(Amax(nil, re, dim, true))
+	peak := Amax
+	if self.Numel() == 0 { // which has none, but exponentials that add up to 0
+		peak = func(out, x *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+			return Sum(out, x, dim, keepdim, dtype.None)
+		}
+	}
+	top := s.keep(peak(nil, re, dim, true))
 	if s.err != nil {
 		return nil, s.err
 	}

@@ -37,11 +37,14 @@ func lastOrder(ndim, dim int) []int {
 	return order
 }
 
-// lines runs a sorting kernel on every line of self along dim, giving keep elements of each. values and indices have
-// self's shape with keep in place of dim's size.
-func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep int64, params [2]int64) error {
+// lines runs a sorting kernel, which needs scratch for some entries, on every line of self along dim, giving keep elements of
+// each. values and indices have self's shape with keep in place of dim's size.
+func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
+	if self.Numel() == 0 || keep == 0 {
+		return nil
+	}
 	fn, err := k.For(op, self.DType())
-	if err != nil || self.Numel() == 0 || keep == 0 {
+	if err != nil {
 		return err
 	}
 	n := int64(1)
@@ -66,7 +69,7 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	// Every thread takes its scratch from here; nothing is written before there is enough for all.
 	scratches := make(chan uintptr, min(int64(parallel.Threads()), rows))
 	for range cap(scratches) {
-		if t := s.empty(in, dtype.Uint8, n*kernel.SortEntry); s.err == nil {
+		if t := s.empty(in, dtype.Uint8, entries*kernel.SortEntry(self.DType().Size())); s.err == nil {
 			scratches <- uintptr(t.Data())
 		}
 	}
@@ -130,7 +133,15 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 		return values, indices, nil
 	}
 	_, n, _ := lanes(self.Sizes(), at)
-	return madeTwo(values, indices, outValues, outIndices, lines(op, sortKernel, values, indices, self, at, n, [2]int64{flag(descending), n}))
+	// Elements of a byte are counted; of others, half of the entries share the indices' memory where they are not too large.
+	entries := n
+	switch self.DType().Size() {
+	case 1:
+		entries = 0
+	case 8:
+		entries = 2 * n
+	}
+	return madeTwo(values, indices, outValues, outIndices, lines(op, sortKernel, values, indices, self, at, n, entries, [2]int64{flag(descending), n}))
 }
 
 func flag(b bool) int64 {
@@ -179,20 +190,27 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	sizes := slices.Clone(self.Sizes())
 	if len(sizes) > 0 {
 		sizes[at] = k
+	} else {
+		k = 1 // the result has one element
 	}
 	values, indices, err = pairOutput(op, outValues, outIndices, self, sizes, dtype.Int64)
-	if err != nil || self.IsMeta() || self.Dim() == 0 && k == 0 {
+	if err != nil || self.IsMeta() {
 		return values, indices, err
 	}
-	return madeTwo(values, indices, outValues, outIndices, lines(op, topkKernel, values, indices, self, at, k, [2]int64{flag(largest) | flag(sorted)<<1, k}))
+	entries, heap := n, k*64 <= n // few enough to keep only them, in a heap
+	if heap {
+		entries = k
+	}
+	params := [2]int64{flag(largest) | flag(sorted)<<1 | flag(heap)<<2, k}
+	return madeTwo(values, indices, outValues, outIndices, lines(op, topkKernel, values, indices, self, at, k, entries, params))
 }
 
 // selected picks one element of every line along dim.
 func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (values, indices *tensor.Tensor, err error) {
-	if err := wantOrder(op, self); err != nil {
+	if err := wantOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
 		return nil, nil, err
 	}
-	if self.DType() == dtype.Bool && op != "mode" {
+	if self.DType() == dtype.Bool && op != "mode" && !(op == "kthvalue" && self.Dim() == 0) {
 		return nil, nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
@@ -214,7 +232,8 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	defer s.close()
 	v, i := s.keep(keptDim(op, values, self, mask)), s.keep(keptDim(op, indices, self, mask))
 	if s.err == nil {
-		s.err = lines(op, k, v, i, self, at, 1, [2]int64{param, 1})
+		_, n, _ := lanes(self.Sizes(), at)
+		s.err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
 	}
 	return madeTwo(values, indices, outValues, outIndices, s.err)
 }

@@ -114,7 +114,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 // sortedGroups gives the distinct rows of in in order, and where wanted how often each occurs.
 func (s *scope) sortedGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor, wantCounts bool) (values, counts *tensor.Tensor) {
 	all := s.empty(in, in.DType(), in.Sizes()...)
-	scratch := s.empty(in, dtype.Uint8, args.n*kernel.SortEntry)
+	scratch := s.empty(in, dtype.Uint8, 2*args.n*kernel.SortEntry(in.DType().Size()))
 	counts = s.empty(in, dtype.Int64, args.n*flag(wantCounts))
 	if s.err != nil {
 		return nil, nil

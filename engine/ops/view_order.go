@@ -70,16 +70,19 @@ func TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // TransposeLast swaps the last two dimensions.
 func TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) {
-	if self.Dim() < 2 {
-		return nil, status.Runtimef("mT: only supported on matrices or batches of matrices, got %d-D tensor", self.Dim())
+	switch self.Dim() {
+	case 0:
+		return self.Alias(), nil
+	case 1:
+		return nil, status.Runtimef("mT: only supported on matrices or batches of matrices, got 1-D tensor")
 	}
 	return Transpose(nil, self, -2, -1)
 }
 
 // AdjointLast is the conjugate of TransposeLast; for complex dtypes a copy.
 func AdjointLast(self *tensor.Tensor) (*tensor.Tensor, error) {
-	if self.Dim() < 2 {
-		return nil, status.Runtimef("mH: only supported on matrices or batches of matrices, got %d-D tensor", self.Dim())
+	if self.Dim() == 1 {
+		return nil, status.Runtimef("mH: only supported on matrices or batches of matrices, got 1-D tensor")
 	}
 	return adjoint(self)
 }

@@ -904,13 +904,14 @@ static const lt_operator overloads_to_options[] = {
 };
 
 static tensor_status call_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_copy_(a[0].tensor, a[1].tensor, a[2].i); }
+static tensor_status call_copy__scalar(const lt_value *a, lt_value *r) { (void)r; return tensor_copy__scalar(a[0].tensor, a[1].scalar, a[2].i); }
 static const lt_argument arguments_copy_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"src", LT_TENSOR, 0, {0}},
+    {"src", LT_OPERAND, 0, {0}},
     {"nonBlocking", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_operator overloads_copy_[] = {
-    {"copy_", arguments_copy_, NULL, 3, 3, 0, -1, {{call_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"copy_", arguments_copy_, NULL, 3, 3, 0, 1, {{call_copy_, call_copy__scalar}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fill(const lt_value *a, lt_value *r) { return tensor_fill(a[0].tensor, a[1].tensor, &r[0].tensor); }

@@ -97,7 +97,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
-    return _f.full((), s, dtype=dtype or _f.get_default_dtype(), layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+    return _f.scalar_tensor(s, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

@@ -224,6 +224,7 @@ c_clone = _bind("tensor_clone", P, P, P)
 c_contiguous = _bind("tensor_contiguous", P, P, P)
 c_to_options = _bind("tensor_to_options", P, P, P, _Device, P, P, P, P)
 c_copy_ = _bind("tensor_copy_", P, P, P)
+c_copy__scalar = _bind("tensor_copy__scalar", P, _Scalar, P)
 c_fill = _bind("tensor_fill", P, P, P)
 c_fill_scalar = _bind("tensor_fill_scalar", P, _Scalar, P)
 c_fill_ = _bind("tensor_fill_", P, P)
@@ -1060,7 +1061,7 @@ c_dsplit_indices = _bind("tensor_dsplit_indices", P, P, P, P, P)
 @_makes("POS", "tensor_words_add", "tensor_words_add_scalar")
 def add(input, other, *, alpha=_ONE, out=None):
     """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
-    `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
+    `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
@@ -1096,7 +1097,7 @@ def add(input, other, *, alpha=_ONE, out=None):
 @_changes("TOS", "tensor_words_add_", "tensor_words_add_scalar_")
 def add_(input, other, *, alpha=_ONE):
     """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
-    `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
+    `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
@@ -3485,7 +3486,7 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
     return result
 
 
-@_changes("TTB", "tensor_words_copy_")
+@_changes("TOB", "tensor_words_copy_", "tensor_words_copy__scalar")
 def copy_(input, src, non_blocking=False):
     """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory.
 
@@ -3496,10 +3497,13 @@ def copy_(input, src, non_blocking=False):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "copy_", "input")
     if src.__class__ is not _Tensor:
-        src = _tensor(src, "copy_", "src")
+        src = _number(src, "copy_", "src")
     if non_blocking.__class__ is not _Bool:
         non_blocking = _flag(non_blocking, "copy_", "non_blocking")
-    status = c_copy_(input._h, src._h, non_blocking)
+    if src.__class__ is _Scalar:
+        status = c_copy__scalar(input._h, src, non_blocking)
+    else:
+        status = c_copy_(input._h, src._h, non_blocking)
     if status:
         raise _failure(status)
     return input
@@ -3821,7 +3825,7 @@ def set_(input, *args, **kwargs):
 @_changes("TSB", "tensor_words_fill_diagonal_")
 def fill_diagonal_(input, fill_value, wrap=False):
     """Writes `fill_value` where all indices are equal. `input` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
-    than wide starts anew below a row left out.
+    than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
 
     >>> torch.zeros(2, 2).fill_diagonal_(5)
     tensor([[5., 0.],
@@ -4203,7 +4207,7 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
 
 @_makes("SSId--", "tensor_words_linspace")
 def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    """Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
@@ -4334,7 +4338,7 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
 @_first(_linspace_default, forms=(_linspace_default, _linspace_tensor_tensor, _linspace_tensor_scalar, _linspace_scalar_tensor))
 def linspace(*args, **kwargs):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 
     linspace(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
@@ -7552,7 +7556,7 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
 
 @_makes("TITTS", "tensor_words_index_add")
 def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
-    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `input`, which must be able to hold it.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
@@ -7585,7 +7589,7 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
 
 @_changes("TITTS", "tensor_words_index_add_")
 def index_add_(input, dim, index, source, *, alpha=_ONE):
-    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `input`, which must be able to hold it.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
@@ -7790,6 +7794,7 @@ def _where_condition(condition):
 @_makes("TPO", "tensor_words_where", "tensor_words_where_scalar")
 def _where_default(condition, input, other, *, out=None):
     """Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+    A number that the dtype of the result cannot hold is refused.
 
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
     tensor([1, 0])
@@ -7829,6 +7834,7 @@ def where(*args, **kwargs):
 
     where(Tensor condition, Tensor|Number input, Tensor|Number other)
     Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+    A number that the dtype of the result cannot hold is refused.
 
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
     tensor([1, 0])
@@ -9714,8 +9720,8 @@ def ger(input, vec2, *, out=None):
 
 @_makes("TTTSS", "tensor_words_addmm")
 def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
@@ -9749,8 +9755,8 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
 
 @_changes("TTTSS", "tensor_words_addmm_")
 def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
@@ -9774,8 +9780,8 @@ def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
 
 @_makes("TTTSS", "tensor_words_baddbmm")
 def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -9808,8 +9814,8 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
 
 @_changes("TTTSS", "tensor_words_baddbmm_")
 def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
-    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -9832,8 +9838,8 @@ def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
 
 @_makes("TTTSS", "tensor_words_addbmm")
 def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
@@ -9866,8 +9872,8 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
 
 @_changes("TTTSS", "tensor_words_addbmm_")
 def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
-    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
@@ -9890,8 +9896,8 @@ def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
 
 @_makes("TTTSS", "tensor_words_addmv")
 def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -9924,8 +9930,8 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
 
 @_changes("TTTSS", "tensor_words_addmv_")
 def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `input` or the
+    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -9948,8 +9954,8 @@ def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
 
 @_makes("TTTSS", "tensor_words_addr")
 def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. `beta` and `alpha`
+    must fit the dtype, and be integers for integers.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -9983,8 +9989,8 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
 
 @_changes("TTTSS", "tensor_words_addr_")
 def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
-    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
-    and `alpha` must be integers.
+    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. `beta` and `alpha`
+    must fit the dtype, and be integers for integers.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -13387,7 +13393,7 @@ def relu_(input):
 
 @_makes("TId", "tensor_words_cumsum")
 def cumsum(input, dim, *, dtype=None, out=None):
-    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -13415,7 +13421,7 @@ def cumsum(input, dim, *, dtype=None, out=None):
 
 @_changes("TId", "tensor_words_cumsum_")
 def cumsum_(input, dim, *, dtype=None):
-    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -13433,7 +13439,7 @@ def cumsum_(input, dim, *, dtype=None):
 
 @_makes("TId", "tensor_words_cumprod")
 def cumprod(input, dim, *, dtype=None, out=None):
-    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -13461,7 +13467,7 @@ def cumprod(input, dim, *, dtype=None, out=None):
 
 @_changes("TId", "tensor_words_cumprod_")
 def cumprod_(input, dim, *, dtype=None):
-    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -14076,7 +14082,7 @@ _mode_default_result = _result_type("mode", ("values", "indices"))
 
 @_several(_mode_default_result, "TIB", "tensor_words_mode")
 def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
-    """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
+    """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
     tensor(2)
@@ -14497,7 +14503,7 @@ def digamma_(input):
 
 @_makes("T", "tensor_words_i0")
 def i0(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -14522,7 +14528,7 @@ def i0(input, *, out=None):
 
 @_changes("T", "tensor_words_i0_")
 def i0_(input):
-    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])

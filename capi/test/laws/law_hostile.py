@@ -63,9 +63,9 @@ def child(program, seed, first, count, mode="calls", left_out=()):
 
 def reason(status, text):
     """A failure in a line, without what differs between runs."""
-    found = re.search(r"^FAULT (.*)", text, re.M)
+    found = re.findall(r"^FAULT (.*)", text, re.M)
     if found:
-        return re.sub(r"(leak|grew by): -?\d+", r"\1: some", found[1])
+        return re.sub(r"(leak|grew by): -?\d+", r"\1: some", "; ".join(dict.fromkeys(found)))
     frames = [re.sub(r"\(.*", "", line).split("/")[-1] for line in text.splitlines() if line.startswith("github.com/libtensor")]
     told = re.findall(r"^(?:SIG\w+|fatal error|panic|==\d+==ERROR|SUMMARY|\S+ runtime error|corrupted|free\(\)|malloc|double free).*", text, re.M)
     told += re.findall(r"^.*runtime error: .*", text, re.M)

@@ -31,10 +31,26 @@ void heap_put(E *e, int64_t hole, int64_t n, E x, Before before = {}) {
   e[hole] = x;
 }
 
+// Makes a heap of k elements.
+template <class E, class Before = ByKey>
+void make_heap(E *e, int64_t k, Before before = {}) {
+  for (int64_t i = k / 2; i-- > 0;) heap_put(e, i, k, e[i], before);
+}
+
+// Puts the k elements of a heap in order.
+template <class E, class Before = ByKey>
+void sort_heap(E *e, int64_t k, Before before = {}) {
+  for (int64_t i = k - 1; i > 0; i--) {
+    const E x = e[i];
+    e[i] = e[0];
+    heap_put(e, 0, i, x, before);
+  }
+}
+
 // The k smallest of n elements as a heap at the front.
 template <class E, class Before = ByKey>
 void heap_select(E *e, int64_t k, int64_t n, Before before = {}) {
-  for (int64_t i = k / 2; i-- > 0;) heap_put(e, i, k, e[i], before);
+  make_heap(e, k, before);
   for (int64_t i = k; i < n; i++) {
     if (!before(e[i], e[0])) continue;
     const E x = e[i];
@@ -47,11 +63,7 @@ void heap_select(E *e, int64_t k, int64_t n, Before before = {}) {
 template <class E, class Before = ByKey>
 void partial_sort(E *e, int64_t k, int64_t n, Before before = {}) {
   heap_select(e, k, n, before);
-  for (int64_t i = k - 1; i > 0; i--) {
-    const E x = e[i];
-    e[i] = e[0];
-    heap_put(e, 0, i, x, before);
-  }
+  sort_heap(e, k, before);
 }
 
 // Splits n > 3 elements at the median of the second, middle and last, and gives where the larger

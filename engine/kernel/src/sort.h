@@ -75,11 +75,13 @@ LT_INLINE bool is_at_least(T a, T b) {
   return compare_values(a, b, [](auto x, auto y) { return x >= y; });
 }
 
+// Packed, as there is one for every element, and allowed to lie where the indices go in the end.
 template <class K>
-struct Entry {
+struct __attribute__((packed, may_alias)) Entry {
   K key;
   uint32_t index;
 };
+static_assert(sizeof(Entry<uint64_t>) == 8 + LT_SORT_INDEX, "as scratch is counted");
 
 constexpr int64_t kMerged = 512;  // rows up to this length are merged
 
@@ -152,16 +154,26 @@ E *radix_sort(E *e, E *other, int64_t n) {
   return e;
 }
 
-// Fills e with n values and their positions.
-template <class T, class E>
-void entries(E *e, const T *in, int64_t n, bool descending) {
-  using K = decltype(e->key);
-  const K flip = descending ? K(~K(0)) : K(0);
-  for (int64_t i = 0; i < n; i++) e[i] = {K(sort_key(in[i]) ^ flip), (uint32_t)i};
-}
-
 template <class T>
 using EntryOf = Entry<typename KeyOf<sizeof(T)>::type>;
+
+// The entry of value i; flip, all ones, turns the order round.
+template <class T, class K>
+LT_INLINE Entry<K> entry(const T *in, int64_t i, K flip) {
+  return {K(sort_key(in[i]) ^ flip), (uint32_t)i};
+}
+template <class T>
+LT_INLINE auto flip_of(bool descending) {
+  using K = typename KeyOf<sizeof(T)>::type;
+  return descending ? K(~K(0)) : K(0);
+}
+
+// Fills e with n values and their positions.
+template <class T>
+void entries(EntryOf<T> *e, const T *in, int64_t n, bool descending) {
+  const auto flip = flip_of<T>(descending);
+  for (int64_t i = 0; i < n; i++) e[i] = entry(in, i, flip);
+}
 
 // Sorts keys, or entries by their keys.
 template <class E>
@@ -169,12 +181,12 @@ E *sorted_keys(E *e, E *other, int64_t n) {
   return n <= kMerged ? merge_sort(e, other, n) : radix_sort(e, other, n);
 }
 
-// Entries of n values in order, their indices with them.
+// Entries of n values in order, made at e with the help of other.
 template <class T>
-auto sorted_entries(const T *in, int64_t n, bool descending, void *scratch) {
-  auto *e = (EntryOf<T> *)scratch;
+const EntryOf<T> *sorted_entries(const T *in, int64_t n, bool descending, EntryOf<T> *e,
+                                 EntryOf<T> *other) {
   entries(e, in, n, descending);
-  return sorted_keys(e, e + n, n);
+  return sorted_keys(e, other, n);
 }
 
 }  // namespace

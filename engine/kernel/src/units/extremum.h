@@ -16,9 +16,9 @@ LT_INLINE T smaller(T a, T b) {
 
 LT_BINARY(Maximum, larger(a, b))
 LT_BINARY(Minimum, smaller(a, b))
-// Every number wins over NaN.
-LT_BINARY(Fmax, (a > b) | (b != b) ? a : b)
-LT_BINARY(Fmin, (a < b) | (b != b) ? a : b)
+// Every number wins over NaN; of equals, a.
+LT_BINARY(Fmax, (a < b) | (a != a) ? b : a)
+LT_BINARY(Fmin, (a > b) | (a != a) ? b : a)
 
 struct Clamp {
   template <class T>

@@ -38,10 +38,11 @@ struct Less {
   static constexpr T worst = Limits<T>::highest;
 };
 
+// Of equals, such as -0 and 0, the first.
 template <class Order, class T>
 LT_INLINE T pick(T a, T b) {
-  T c = Order::beats(a, b) ? a : b;
-  return a != a ? a : c;
+  T c = Order::beats(b, a) ? b : a;
+  return b != b ? b : c;
 }
 
 template <class T>

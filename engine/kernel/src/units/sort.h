@@ -5,39 +5,77 @@
 namespace lt {
 namespace {
 
-// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order,
-// params[1] is the number of elements to write of each row.
+// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order.
+// Scratch holds n entries, 2n of elements of 8 bytes, and none of elements of a byte: those are
+// counted, and entries up to the size of an index use the indices' memory too.
 struct Sort {
   template <class T>
   static void row(const lt_scan *s) {
-    const int64_t keep = s->params[1];
+    const int64_t n = s->n;
     for (int64_t o = 0; o < s->outer; o++) {
-      const T *in = (const T *)s->in + o * s->n;
-      const auto *e = sorted_entries(in, s->n, s->params[0] != 0, (void *)s->scratch);
-      T *values = (T *)s->out[0] + o * keep;
-      int64_t *indices = (int64_t *)s->out[1] + o * keep;
-      for (int64_t i = 0; i < keep; i++) {
-        values[i] = in[e[i].index];
-        indices[i] = e[i].index;
-      }
+      const T *in = (const T *)s->in + o * n;
+      T *values = (T *)s->out[0] + o * n;
+      int64_t *indices = (int64_t *)s->out[1] + o * n;
+      if constexpr (sizeof(T) == 1)
+        count(in, n, s->params[0], values, indices);
+      else
+        sort(in, n, s->params[0], values, indices, (EntryOf<T> *)s->scratch);
+    }
+  }
+
+ private:
+  template <class T>
+  static void count(const T *in, int64_t n, bool descending, T *values, int64_t *indices) {
+    const auto flip = flip_of<T>(descending);
+    int64_t starts[256] = {}, at = 0;
+    for (int64_t i = 0; i < n; i++) starts[entry(in, i, flip).key]++;
+    for (int64_t &start : starts) {
+      const int64_t size = start;
+      start = at;
+      at += size;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t to = starts[entry(in, i, flip).key]++;
+      values[to] = in[i];
+      indices[to] = i;
+    }
+  }
+  template <class T>
+  static void sort(const T *in, int64_t n, bool descending, T *values, int64_t *indices,
+                   EntryOf<T> *scratch) {
+    using E = EntryOf<T>;
+    E *other = sizeof(E) <= sizeof(*indices) ? (E *)indices : scratch + n;
+    const E *e = sorted_entries(in, n, descending, scratch, other);
+    for (int64_t i = n; i-- > 0;) {  // from the end, where indices are not in the way of entries
+      const uint32_t at = e[i].index;
+      values[i] = in[at];
+      indices[i] = at;
     }
   }
 };
 
 // The params[1] smallest elements of each row and their indices, the largest where kLargest is set
-// in params[0]; in order where kOrdered is.
+// in params[0]; in order where kOrdered is. Scratch holds all entries, or with kHeap those kept.
 struct TopK {
-  enum { kLargest = 1, kOrdered = 2 };
+  enum { kLargest = 1, kOrdered = 2, kHeap = 4 };
   template <class T>
   static void row(const lt_scan *s) {
     const int64_t n = s->n, keep = s->params[1];
     for (int64_t o = 0; o < s->outer; o++) {
       const T *in = (const T *)s->in + o * n;
       auto *e = (EntryOf<T> *)s->scratch;
-      entries(e, in, n, s->params[0] & kLargest);
-      if (keep * 64 <= n) {  // few enough to keep them in a heap
-        partial_sort(e, keep, n);
+      const bool largest = s->params[0] & kLargest;
+      if (s->params[0] & kHeap) {
+        const auto flip = flip_of<T>(largest);
+        entries(e, in, keep, largest);
+        make_heap(e, keep);
+        for (int64_t i = keep; i < n; i++) {
+          const auto x = entry(in, i, flip);
+          if (x.key < e[0].key) heap_put(e, 0, keep, x);
+        }
+        sort_heap(e, keep);
       } else {
+        entries(e, in, n, largest);
         introselect(e, keep - 1, n);
         if (s->params[0] & kOrdered) introsort(e, keep - 1);
       }
@@ -96,7 +134,7 @@ struct Select {
 };
 
 // The most frequent element of each row, the smallest of several, and the index of one
-// occurrence.
+// occurrence. NaN equals nothing and has no order, as in PyTorch.
 struct Mode {
   template <class T>
   static void row(const lt_scan *s) {
@@ -104,11 +142,14 @@ struct Mode {
       const T *in = (const T *)s->in + o * s->n;
       auto *e = (EntryOf<T> *)s->scratch;
       entries(e, in, s->n, false);
-      introsort(e, s->n);
+      const auto number = [](const auto &x) {
+        return kind_of<T> != kFloating || x.key != decltype(x.key)(~decltype(x.key)(0));
+      };
+      introsort(e, s->n, [=](const auto &a, const auto &b) { return a.key < b.key && number(b); });
       int64_t best = 0, length = 0;
       for (int64_t i = 0; i < s->n;) {
         int64_t j = i + 1;
-        while (j < s->n && e[j].key == e[i].key) j++;
+        while (j < s->n && e[j].key == e[i].key && number(e[i])) j++;
         if (j - i > length) {
           length = j - i;
           best = j - 1;

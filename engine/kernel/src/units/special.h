@@ -7,12 +7,15 @@
 namespace lt {
 namespace {
 
-// vector(x) where all elements are positive and finite, and scalar of each elsewhere.
+// vector(x) of the elements that are positive and finite, and scalar(x) of the others: an element's
+// result does not depend on its neighbours.
 template <class T, class F, class G>
 LT_INLINE Vec<T> if_positive(Vec<T> x, F vector, G scalar) {
-  if (all((x > T(0)) & (x < Format<T>::infinity))) return vector(x);
-  Vec<T> y;
-  for (int i = 0; i < Vec<T>::N; i++) y.v[i] = T(scalar(x[i]));
+  const Mask<T> fit = (x > T(0)) & (x < Format<T>::infinity);
+  if (all(fit)) return vector(x);
+  Vec<T> y = vector(select(fit, x, Vec<T>(T(1))));
+  for (int i = 0; i < Vec<T>::N; i++)
+    if (!(x[i] > T(0) && x[i] < Format<T>::infinity)) y.v[i] = T(scalar(x[i]));
   return y;
 }
 
@@ -29,8 +32,8 @@ LT_INLINE Doubles log_gamma_short(Doubles x) {
   const Doubles stirling = fma(z - 0.5, vlog(z), half_log_tau - z) + series * inverse;
   const Doubles y = select(low, stirling - vlog(product), stirling);
   const Doubles e = x - 1.0, d = x - 2.0;
-  const Doubles one =
-      e * poly(e, -0x1.2788cfc6fb619p-1, 0x1.a51a6625307d3p-1, -0x1.9a4d55beab2d7p-2,
+  const Doubles one =  // + 0: log Gamma of 1 is not -0
+      0.0 + e * poly(e, -0x1.2788cfc6fb619p-1, 0x1.a51a6625307d3p-1, -0x1.9a4d55beab2d7p-2,
                0x1.151322ac7d848p-2, -0x1.a8b9c17aa6149p-3, 0x1.5b40cb100c306p-3);
   const Doubles two = d * poly(d, 0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a557607p-4,
                                0x1.51322ac7d8483p-6, -0x1.e404fc218f5f2p-8, 0x1.7add6eadb6c30p-9);

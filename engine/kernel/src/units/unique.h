@@ -9,7 +9,7 @@ namespace {
 // to values, one behind the other, for each row its position among them to inverse, how often each
 // occurs to counts, and how many there are, beyond those found before, to found. Where values is 0
 // they only count; otherwise they stop at `limit`, were the rows to change after they were counted.
-// inverse and counts may be 0. scratch has LT_SORT_ENTRY bytes for each row.
+// inverse and counts may be 0. scratch has room for two entries of each row.
 struct unique_args {
   uintptr_t in, values, inverse, counts, scratch;
   int64_t begin, n, width, found, limit;
@@ -135,7 +135,8 @@ struct Unique {
   static void row(unique_args *a) {
     const T *in = (const T *)a->in;
     if (a->inverse) {
-      const auto *e = sorted_entries(in, a->n, false, (void *)a->scratch);
+      auto *both = (EntryOf<T> *)a->scratch;
+      const auto *e = sorted_entries(in, a->n, false, both, both + a->n);
       group<T>(
           a, [e](int64_t i) { return e[i].key != e[i - 1].key || is_nan<T>(e[i].key); },
           [e](int64_t i) { return (int64_t)e[i].index; });
