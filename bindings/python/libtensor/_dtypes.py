@@ -1,5 +1,11 @@
 """dtype, layout and memory_format objects, finfo and iinfo."""
 
+from ctypes import c_void_p
+
+from ._library import Cell, bind
+
+c_default = bind("tensor_get_default_dtype", c_void_p)
+
 
 class dtype:
     """The type of a tensor's elements, such as torch.float32."""
@@ -134,14 +140,19 @@ FLOATS = {
 }
 
 
+def default():
+    """The dtype of float numbers that are given none."""
+    cell = Cell()
+    c_default(cell.address)
+    return DTYPES[cell.e]
+
+
 class finfo:
     """Numerical properties of a floating point dtype, the default dtype unless given."""
 
     def __init__(self, type=None):
         if type is None:
-            from .gen_functions import get_default_dtype
-
-            type = get_default_dtype()
+            type = default()
         if not isinstance(type, dtype) or not (type.is_floating_point or type.is_complex):
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
         self._dtype = type.to_real()

@@ -2,9 +2,6 @@
 
 import math
 
-from ._tensor import Tensor
-from .gen_functions import to_string
-
 OPTIONS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 PROFILES = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
@@ -42,12 +39,14 @@ def get_printoptions():
     return dict(options)
 
 
-def show(tensor: Tensor):
-    """The printed form, a subclass's with the name of its class."""
-    name = type(tensor).__name__
-    if type(tensor) is Tensor:
-        return to_string(tensor, **options)
+def narrowed(name):
+    """The options for a text that begins with another name than tensor."""
+    return options | {"linewidth": max(options["linewidth"] + len("tensor") - len(name), 1)}
+
+
+def renamed(text, name):
+    """The printed form of a tensor with another name in front."""
     longer = len(name) - len("tensor")
-    first, *lines = to_string(tensor, **options | {"linewidth": max(options["linewidth"] - longer, 1)}).split("\n")
+    first, *lines = text.split("\n")
     indent = " " * longer
     return "\n".join([name + first.removeprefix("tensor"), *(indent + line if longer > 0 else line[-longer:] for line in lines)])

@@ -3,7 +3,7 @@
 import copy
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
-from . import _device, _direct, _dtypes, _overrides
+from . import _device, _direct, _dtypes, _overrides, _print
 from ._library import Device, getter
 from ._size import Size
 
@@ -400,8 +400,11 @@ class Tensor(_direct.TensorBase):
         return made
 
     def __repr__(self, *, tensor_contents=None):
+        name = type(self).__name__
         with _overrides.disabled():
-            return _print.show(self)
+            if type(self) is Tensor:
+                return _f.to_string(self, **_print.options)
+            return _print.renamed(_f.to_string(self, **_print.narrowed(name)), name)
 
     def __format__(self, spec):
         if self.dim() or self.is_meta or type(self) is not Tensor:
@@ -475,7 +478,7 @@ _direct.start(Tensor, Size, DTYPES, CPU)
 
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
-from . import _arrow, _create, _dlpack, _errors, _interop, _match, _print, _serialize, _sharing, _typed_storage  # noqa: E402
+from . import _arrow, _create, _dlpack, _errors, _interop, _match, _serialize, _sharing, _typed_storage  # noqa: E402
 
 Tensor.__getitem__ = _direct.subscript(_f.select, _f.slice, _f.index_get)(Tensor.__getitem__)
 Tensor.__setitem__ = _direct.first(_f.index_set_, _f.index_set_scalar_)(Tensor.__setitem__)
