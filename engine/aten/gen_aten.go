@@ -5626,6 +5626,34 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 	return
 }
 
+// Swapaxes is the operator swapaxes.
+func (c Ctx) Swapaxes(out, self *tensor.Tensor, axis0, axis1 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).Swapaxes; does != nil {
+			return does(c, out, self, axis0, axis1)
+		}
+		err = refused("swapaxes", key)
+		return
+	}
+	r0, err = ops.Swapaxes(out, self, axis0, axis1)
+	wrote(out)
+	return
+}
+
+// Swapdims is the operator swapdims.
+func (c Ctx) Swapdims(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).Swapdims; does != nil {
+			return does(c, out, self, dim0, dim1)
+		}
+		err = refused("swapdims", key)
+		return
+	}
+	r0, err = ops.Swapdims(out, self, dim0, dim1)
+	wrote(out)
+	return
+}
+
 // Permute is the operator permute.
 func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
@@ -5660,6 +5688,30 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 		return
 	}
 	return ops.MovedimList(self, source, destination)
+}
+
+// Moveaxis is the operator moveaxis.
+func (c Ctx) Moveaxis(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Moveaxis; does != nil {
+			return does(c, self, source, destination)
+		}
+		err = refused("moveaxis", key)
+		return
+	}
+	return ops.Moveaxis(self, source, destination)
+}
+
+// MoveaxisList is the operator moveaxis.
+func (c Ctx) MoveaxisList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MoveaxisList; does != nil {
+			return does(c, self, source, destination)
+		}
+		err = refused("moveaxis", key)
+		return
+	}
+	return ops.MoveaxisList(self, source, destination)
 }
 
 // TransposeAll is the operator T.
@@ -5708,6 +5760,18 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	return ops.AdjointMatrix(self)
+}
+
+// Adjoint is the operator adjoint.
+func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Adjoint; does != nil {
+			return does(c, self)
+		}
+		err = refused("adjoint", key)
+		return
+	}
+	return ops.Adjoint(self)
 }
 
 // Expand is the operator expand.
@@ -5946,6 +6010,42 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 		return
 	}
 	return ops.Chunk(self, chunks, dim)
+}
+
+// UnsafeChunk is the operator unsafe_chunk.
+func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnsafeChunk; does != nil {
+			return does(c, self, chunks, dim)
+		}
+		err = refused("unsafe_chunk", key)
+		return
+	}
+	return ops.UnsafeChunk(self, chunks, dim)
+}
+
+// UnsafeSplit is the operator unsafe_split.
+func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnsafeSplit; does != nil {
+			return does(c, self, splitSize, dim)
+		}
+		err = refused("unsafe_split", key)
+		return
+	}
+	return ops.UnsafeSplit(self, splitSize, dim)
+}
+
+// UnsafeSplitWithSizes is the operator unsafe_split_with_sizes.
+func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnsafeSplitWithSizes; does != nil {
+			return does(c, self, sizes, dim)
+		}
+		err = refused("unsafe_split_with_sizes", key)
+		return
+	}
+	return ops.UnsafeSplitWithSizes(self, sizes, dim)
 }
 
 // TensorSplit is the operator tensor_split.

@@ -137,6 +137,24 @@ func (d DType) ToComplex() DType {
 	return Complex64
 }
 
+// Alignment of an element in memory, in bytes: that of its real parts.
+func (d DType) Alignment() int64 { return d.ToReal().Size() }
+
+// Raw is the dtype under which elements of d move as plain bytes.
+func (d DType) Raw() DType {
+	switch d.Size() {
+	case 1:
+		return Uint8
+	case 2:
+		return Int16
+	case 4:
+		return Int32
+	case 8:
+		return Int64
+	}
+	return Complex128
+}
+
 // Compute is the dtype in which kernels work on d: 16-bit floats widen to 32 bits, everything else stays.
 func (d DType) Compute() DType {
 	switch d {

@@ -4,6 +4,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -38,21 +39,12 @@ func (p *pointwise) join(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return p.run(out, nil, a, b)
 }
 
-// parts views a complex tensor as its real parts, from the first (0) or the second (1) of every pair.
-func parts(op string, self *tensor.Tensor, second int64) (*tensor.Tensor, error) {
-	strides := make([]int64, self.Dim())
-	for i, s := range self.Strides() {
-		strides[i] = 2 * s
-	}
-	return tensor.New(op, self.Storage(), self.DType().ToReal(), self.Sizes(), strides, 2*self.Offset()+second)
-}
-
 // Real views the real parts.
 func Real(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
 		return self.Alias(), nil
 	}
-	return parts("real", self, 0)
+	return view.Parts("real", self, false)
 }
 
 // Imag views the imaginary parts.
@@ -60,7 +52,7 @@ func Imag(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
 		return nil, status.Typef("imag: is only implemented for tensors with complex dtypes, but self has dtype %v", self.DType())
 	}
-	return parts("imag", self, 1)
+	return view.Parts("imag", self, true)
 }
 
 // ViewAsReal views complex numbers as pairs.
@@ -68,41 +60,19 @@ func ViewAsReal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
 		return nil, status.Typef("view_as_real: is only supported for complex tensors, but self has dtype %v", self.DType())
 	}
-	n := self.Dim()
-	sizes, strides := make([]int64, n+1), make([]int64, n+1)
-	for i := range n {
-		sizes[i], strides[i] = self.Sizes()[i], 2*self.Strides()[i]
-	}
-	sizes[n], strides[n] = 2, 1
-	return tensor.New("view_as_real", self.Storage(), self.DType().ToReal(), sizes, strides, 2*self.Offset())
+	return view.Pairs("view_as_real", self)
 }
 
 // ViewAsComplex views pairs as complex numbers.
 func ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "view_as_complex"
-	n := self.Dim() - 1
-	switch {
-	case self.DType().IsComplex():
-		return nil, status.Typef("%s: is only supported for floating dtypes, but self has dtype %v", op, self.DType())
-	case self.DType().ToComplex().ToReal() != self.DType() || self.DType() == dtype.BFloat16:
-		return nil, status.NotImplementedf("%s: is only supported for float16, float32 and float64, but self has dtype %v", op, self.DType())
-	case n < 0:
-		return nil, status.Runtimef("%s: self must have one or more dimensions", op)
-	case self.Sizes()[n] != 2:
-		return nil, status.Runtimef("%s: self must have a last dimension of size 2, but its sizes are %v", op, self.Sizes())
-	case self.Strides()[n] != 1:
-		return nil, status.Runtimef("%s: self must have a last dimension with stride 1, but its strides are %v; contiguous() makes it so", op, self.Strides())
-	case self.Offset()%2 != 0:
-		return nil, status.Runtimef("%s: self must have a storage offset divisible by 2, but it is %d", op, self.Offset())
+	switch d := self.DType(); {
+	case d.IsComplex():
+		return nil, status.Typef("%s: is only supported for floating dtypes, but self has dtype %v", op, d)
+	case d.ToComplex().ToReal() != d || d == dtype.BFloat16:
+		return nil, status.NotImplementedf("%s: is only supported for float16, float32 and float64, but self has dtype %v", op, d)
 	}
-	strides := make([]int64, n)
-	for i := range strides {
-		if self.Strides()[i]%2 != 0 {
-			return nil, status.Runtimef("%s: self must have a stride divisible by 2 for every dimension but the last, but its strides are %v", op, self.Strides())
-		}
-		strides[i] = self.Strides()[i] / 2
-	}
-	return tensor.New(op, self.Storage(), self.DType().ToComplex(), self.Sizes()[:n], strides, self.Offset()/2)
+	return view.Complex(op, self)
 }
 
 // Conj conjugates complex numbers; a real tensor is its own conjugate.

@@ -4,96 +4,14 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
-
-// emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
-func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	switch f {
-	case shape.Contiguous:
-		return tensor.Empty(op, self.Sizes(), d, dev)
-	case shape.Preserve, shape.NoFormat:
-		if self.IsContiguous() {
-			return tensor.Empty(op, self.Sizes(), d, dev)
-		}
-		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, dev)
-	}
-	strides, err := shape.FormatStrides(op, self.Sizes(), f)
-	if err != nil {
-		return nil, err
-	}
-	return tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
-}
-
-// cloned copies self into fresh memory of another dtype, device and format.
-func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	if self.IsMeta() && dev.Type != device.Meta {
-		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
-	}
-	out, err := emptyLike(op, self, d, dev, f)
-	if err != nil {
-		return nil, err
-	}
-	if !out.IsMeta() {
-		iter.Copy(out, self)
-	}
-	return out, nil
-}
-
-// Clone copies self.
-func Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return cloned("clone", self, self.DType(), self.Device(), f)
-}
-
-// rowMajor is self itself where its elements lie in row-major order, and a copy otherwise.
-func rowMajor(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if self.IsContiguous() {
-		return self.Alias(), nil
-	}
-	return cloned(op, self, self.DType(), self.Device(), shape.Contiguous)
-}
-
-// Contiguous is self itself where its memory already has the format, and a copy otherwise.
-func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	switch f {
-	case shape.NoFormat:
-		f = shape.Contiguous
-	case shape.Preserve:
-		return nil, status.Runtimef("contiguous: preserve memory format is unsupported by the contiguous operator")
-	}
-	if self.IsFormat(f) {
-		return self.Alias(), nil
-	}
-	return cloned("contiguous", self, self.DType(), self.Device(), f)
-}
-
-// ToOptions converts dtype, device or memory format; it is self itself when nothing changes and copy is not set.
-func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, _, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	if layout != tensor.NoLayout && layout != self.Layout() {
-		return nil, status.Runtimef("to: options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
-	}
-	if d == dtype.None {
-		d = self.DType()
-	}
-	if dev.IsNone() {
-		dev = self.Device()
-	}
-	dev, err := device.Resolve("to", dev)
-	if err != nil {
-		return nil, err
-	}
-	keeps := f == shape.NoFormat || f == shape.Preserve || self.IsFormat(f)
-	if d == self.DType() && dev == self.Device() && keeps && !forced {
-		return self.Alias(), nil
-	}
-	return cloned("to", self, d, dev, f)
-}
 
 // fillable refuses in-place writes to read-only memory. Elements may share memory where all are given the same value.
 func fillable(op string, self *tensor.Tensor) error {
@@ -116,7 +34,7 @@ func assign(op string, dst, src *tensor.Tensor) error {
 	if err := writable(op, dst); err != nil {
 		return err
 	}
-	from, err := expand(op, src, dst.Sizes())
+	from, err := view.Expand(op, src, dst.Sizes())
 	if err != nil {
 		return err
 	}
@@ -177,12 +95,11 @@ func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 		}
 		return nil
 	}
-	single, err := tensor.Empty("fill_", nil, self.DType(), self.Device())
+	one, err := single("fill_", value, self.DType())
 	if err != nil {
 		return err
 	}
-	defer single.Release()
-	tensor.Put(single.Data(), self.DType(), value)
+	defer one.Release()
 	// What an expanded tensor repeats is written once.
 	sizes := slices.Clone(self.Sizes())
 	for d, stride := range self.Strides() {
@@ -195,7 +112,7 @@ func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 		return err
 	}
 	defer once.Release()
-	iter.Copy(once, single)
+	iter.Copy(once, one)
 	return nil
 }
 

@@ -1,12 +1,14 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // Diag makes a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
@@ -18,12 +20,12 @@ func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	case 1:
 		result, err = DiagEmbed(self, offset, 0, 1)
 	case 2:
-		var view *tensor.Tensor
-		if view, err = diagonal(op, self, offset, 0, 1); err != nil {
+		var line *tensor.Tensor
+		if line, err = view.Diagonal(op, self, offset, 0, 1); err != nil {
 			return nil, err
 		}
-		defer view.Release()
-		result, err = Clone(view, shape.Contiguous)
+		defer line.Release()
+		result, err = rowMajorCopy(op, line, self.DType())
 	default:
 		return nil, status.Runtimef("%s: supports 1D or 2D tensors, but got %dD", op, self.Dim())
 	}
@@ -63,7 +65,7 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 	if err != nil || out.IsMeta() {
 		return out, err
 	}
-	line, err := diagonal(op, out, offset, int64(a), int64(b))
+	line, err := view.Diagonal(op, out, offset, int64(a), int64(b))
 	if err != nil {
 		return made(out, nil, err)
 	}
@@ -81,38 +83,46 @@ func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	return Diag(nil, flat, offset)
 }
 
-// withPart is a copy of self in which src replaces the part that view gives.
-func withPart(op string, self, src *tensor.Tensor, view func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	out, err := cloned(op, self, self.DType(), self.Device(), shape.Preserve)
+// withPart gives to, of which it takes charge, once src is written to the part of it that see views.
+func withPart(op string, to, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	part, err := see(to)
 	if err != nil {
-		return nil, err
-	}
-	part, err := view(out)
-	if err != nil {
-		return made(out, nil, err)
+		return made(to, nil, err)
 	}
 	defer part.Release()
 	if !slices.Equal(part.Sizes(), src.Sizes()) {
-		return made(out, nil, status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", op, src.Sizes(), part.Sizes()))
+		return made(to, nil, status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", op, src.Sizes(), part.Sizes()))
 	}
-	return made(out, nil, assign(op, part, src))
+	return made(to, nil, assign(op, part, src))
+}
+
+// replaced is a copy of self in which src replaces the part that see views.
+func replaced(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	to, err := cloned(op, self, self.DType(), self.Device(), shape.Preserve)
+	if err != nil {
+		return nil, err
+	}
+	return withPart(op, to, src, see)
 }
 
 // DiagonalScatter replaces a diagonal.
 func DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
-	return withPart("diagonal_scatter", self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		return diagonal("diagonal_scatter", t, offset, dim1, dim2)
-	})
+	const op = "diagonal_scatter"
+	return replaced(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return view.Diagonal(op, t, offset, dim1, dim2) })
 }
 
 // SelectScatter replaces one position of a dimension.
 func SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
-	return withPart("select_scatter", self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Select(t, dim, index) })
+	const op = "select_scatter"
+	return replaced(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return view.Select(op, t, dim, index) })
 }
 
 // SliceScatter replaces part of a dimension.
 func SliceScatter(self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
-	return withPart("slice_scatter", self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Slice(t, dim, start, end, step) })
+	const op = "slice_scatter"
+	return replaced(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		return view.Slice(op, t, dim, start.Or(0), end.Or(math.MaxInt64), step)
+	})
 }
 
 // AsStridedScatter replaces the elements of a view of self's storage; the result has self's geometry.
@@ -125,22 +135,16 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 		return nil, err
 	}
 	defer all.Release()
-	copied, err := Clone(all, shape.Contiguous)
+	to, err := rowMajorCopy(op, all, self.DType())
 	if err != nil {
 		return nil, err
 	}
-	if err := copied.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()); err != nil {
-		return made(copied, nil, err)
+	if err := to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()); err != nil {
+		return made(to, nil, err)
 	}
-	part, err := AsStrided(nil, copied, size, stride, offset)
-	if err != nil {
-		return made(copied, nil, err)
-	}
-	defer part.Release()
-	if !slices.Equal(part.Sizes(), src.Sizes()) {
-		return made(copied, nil, status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", op, src.Sizes(), part.Sizes()))
-	}
-	return made(copied, nil, assign(op, part, src))
+	return withPart(op, to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		return t.View(op, size, stride, offset.Or(t.Offset()))
+	})
 }
 
 // UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
@@ -153,7 +157,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	flat, err := cloned(op, indices, dtype.Int64, indices.Device(), shape.Contiguous)
+	flat, err := rowMajorCopy(op, indices, dtype.Int64)
 	if err != nil {
 		return nil, err
 	}

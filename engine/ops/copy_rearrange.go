@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // Repeat joins copies of self along every dimension; leading dimensions are added where there are more repeats.
@@ -42,16 +43,12 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	if err != nil || out.IsMeta() || out.Numel() == 0 {
 		return out, err
 	}
-	to, err := out.View(op, split, shape.ContiguousStrides(split), 0)
+	to, err := view.Reshape(op, out, split)
 	if err != nil {
 		return made(out, nil, err)
 	}
 	defer to.Release()
-	strides, ok := shape.ViewStrides(self.Sizes(), self.Strides(), from)
-	if !ok {
-		return made(out, nil, status.Runtimef("%s: shape %v cannot be split", op, self.Sizes()))
-	}
-	source, err := self.View(op, from, strides, self.Offset())
+	source, err := view.Reshape(op, self, from)
 	if err != nil {
 		return made(out, nil, err)
 	}
@@ -129,7 +126,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	case repeats.IsMeta():
 		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	}
-	times, err := cloned(op, repeats, dtype.Int64, repeats.Device(), shape.Contiguous)
+	times, err := rowMajorCopy(op, repeats, dtype.Int64)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +158,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		return index, nil
 	}
 	defer index.Release()
-	return cloned(op, index, repeats.DType(), repeats.Device(), shape.Contiguous)
+	return rowMajorCopy(op, index, repeats.DType())
 }
 
 // Flip reverses the order of positions in the listed dimensions.
@@ -218,32 +215,28 @@ func Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Transpose(flipped, flipped, dims[0], dims[1])
+		defer flipped.Release()
+		return view.Transpose(op, flipped, dims[0], dims[1])
 	case 2:
 		return flip(op, self, dims)
 	}
-	return Clone(self, shape.Contiguous)
+	return rowMajorCopy(op, self, self.DType())
 }
 
 // Roll moves elements along dimensions; those that leave at the end come in at the start.
 func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	const op = "roll"
 	if len(dims) == 0 && len(shifts) == 1 {
-		flat, err := rowMajor(op, self)
-		if err != nil {
-			return nil, err
-		}
-		defer flat.Release()
-		line, err := flat.View(op, []int64{flat.Numel()}, []int64{1}, flat.Offset())
+		line, err := reshape(op, self, []int64{self.Numel()})
 		if err != nil {
 			return nil, err
 		}
 		defer line.Release()
-		out, err := Roll(line, shifts, []int64{0})
+		out, err := rolled(op, line, 0, shifts[0])
 		if err != nil {
 			return nil, err
 		}
-		return out, out.SetGeometry(op, self.Sizes(), shape.ContiguousStrides(self.Sizes()), 0)
+		return made(out, nil, out.SetGeometry(op, self.Sizes(), shape.ContiguousStrides(self.Sizes()), 0))
 	}
 	if len(shifts) == 0 || len(shifts) != len(dims) {
 		return nil, status.Runtimef("%s: shifts and dimensions must align. shifts: %d, dims: %d", op, len(shifts), len(dims))
@@ -271,15 +264,15 @@ func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 func rolled(op string, self *tensor.Tensor, d int, shift int64) (*tensor.Tensor, error) {
 	n := sizeAt(self, d)
 	if self.Numel() == 0 || self.IsMeta() {
-		return Clone(self, shape.Contiguous)
+		return rowMajorCopy(op, self, self.DType())
 	}
 	start := ((-shift)%n + n) % n
-	head, err := narrowed(op, self, d, start, n-start)
+	head, err := view.Narrow(op, self, int64(d), start, n-start)
 	if err != nil {
 		return nil, err
 	}
 	defer head.Release()
-	tail, err := narrowed(op, self, d, 0, start)
+	tail, err := view.Narrow(op, self, int64(d), 0, start)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +296,7 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, zeroed func(i
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
 	if out == nil || out != self {
-		result, err := cloned(op, self, self.DType(), self.Device(), shape.Contiguous)
+		result, err := rowMajorCopy(op, self, self.DType())
 		if err != nil {
 			return nil, err
 		}
@@ -369,7 +362,7 @@ func SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sum, sum.SetGeometry(op, size, shape.ContiguousStrides(size), 0)
+	return made(sum, nil, sum.SetGeometry(op, size, shape.ContiguousStrides(size), 0))
 }
 
 // ConstantPadNd adds a border of one value, or takes one away where a width is negative; widths come in pairs for the

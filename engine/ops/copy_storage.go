@@ -88,8 +88,8 @@ func setTo(self *tensor.Tensor, s *storage.Storage, size, stride []int64, offset
 
 // aligned refuses storages in which elements of d would lie across their alignment.
 func aligned(op string, s *storage.Storage, d dtype.DType) error {
-	if uintptr(s.Data())%uintptr(alignOf(d)) != 0 {
-		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(), alignOf(d), d)
+	if uintptr(s.Data())%uintptr(d.Alignment()) != 0 {
+		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(), d.Alignment(), d)
 	}
 	return nil
 }

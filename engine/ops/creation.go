@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // options resolves the dtype and device of a factory; d is used when no dtype is given.
@@ -251,7 +252,7 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	}
 	s := within("eye")
 	defer s.Close()
-	if ones := s.Keep(diagonal("eye", t, 0, 0, 1)); s.Err == nil {
+	if ones := s.Keep(view.Diagonal("eye", t, 0, 0, 1)); s.Err == nil {
 		s.Err = fillWith(ones, dtype.IntScalar(1))
 	}
 	return made(t, out, s.Err)

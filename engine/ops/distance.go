@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -77,7 +78,7 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	defer s.Close()
 	compute := d.Compute()
 	whole := func(t *tensor.Tensor, n int64) *tensor.Tensor {
-		if t = s.Keep(expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
+		if t = s.Keep(view.Expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
 			return nil
 		}
 		return s.cast(t, compute)
@@ -108,7 +109,7 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	batch := shape.Product(out.Sizes()[:n-2])
 	whole, left := s.reshape(out, batch, rows, columns), s.reshape(a, batch, rows, width)
 	if right := s.reshape(b, batch, columns, width); s.Err == nil {
-		right = s.Keep(Transpose(nil, right, 1, 2))
+		right = s.Keep(view.Transpose(s.Op, right, 1, 2))
 		if s.Err == nil {
 			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}

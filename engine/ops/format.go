@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -60,26 +61,14 @@ func nextafterSixteen(to, self, other *tensor.Tensor) error {
 	defer s.Close()
 	var bits [3]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{to, self, other} {
-		if t = s.Keep(as(s.Op, t, to.DType())); s.Err == nil {
-			bits[i] = s.Keep(tensor.New(s.Op, t.Storage(), dtype.Int16, t.Sizes(), t.Strides(), t.Offset()))
+		if t = s.Keep(converted(s.Op, t, to.DType())); s.Err == nil {
+			bits[i] = s.Keep(view.Raw(s.Op, t, t.Sizes(), t.Strides()))
 		}
 	}
 	if s.Err == nil {
 		_, s.Err = nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2])
 	}
 	return s.Err
-}
-
-// as is t, or a copy of it, with dtype d.
-func as(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.DType() == d {
-		return t.Alias(), nil
-	}
-	to, err := tensor.Empty(op, t.Sizes(), d, t.Device())
-	if err == nil && !to.IsMeta() {
-		iter.Copy(to, t)
-	}
-	return to, err
 }
 
 // Heaviside is 0 for negative self, 1 for positive self, values for 0.

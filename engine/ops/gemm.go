@@ -81,7 +81,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case self == c || iter.SameView(self, c):
 		self = nil
 	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
-		self = s.Keep(castTo(s.Op, self, self.DType()))
+		self = s.Keep(rowMajorCopy(s.Op, self, self.DType()))
 	}
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
@@ -107,7 +107,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 		t *tensor.Tensor
 	}{{&ma, a}, {&mb, b}} {
 		if _, _, ok := x.m.leading(); !ok {
-			if whole := s.Keep(castTo(s.Op, x.t, d)); s.Err == nil {
+			if whole := s.Keep(rowMajorCopy(s.Op, x.t, d)); s.Err == nil {
 				*x.m = matricesOf(whole)
 			}
 		}

@@ -84,7 +84,7 @@ func (s *scope) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.S
 		if s.Err != nil {
 			return
 		}
-		whole := s.Keep(castTo(s.Op, a, fn.left))
+		whole := s.Keep(rowMajorCopy(s.Op, a, fn.left))
 		if s.Err != nil {
 			return
 		}

@@ -49,7 +49,7 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if state.IsMeta() {
 		return status.Typef("generator_set_state: expected a tensor on the cpu, but got one on %v, which has no bytes", state.Device())
 	}
-	bytes, err := asContiguous("generator_set_state", state, dtype.Uint8)
+	bytes, err := rowMajor("generator_set_state", state, dtype.Uint8)
 	if err != nil {
 		return err
 	}

@@ -1,23 +1,40 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // isMask tells whether an index tensor selects by truth: bool, and uint8 as PyTorch has it.
 func isMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
 
+// selector is an index tensor with the first of the dimensions that it indexes and their number: a mask has those that it covers.
+type selector struct {
+	*tensor.Tensor
+	first, dims int
+}
+
+// newSelector is t as an index of the dimensions from first on. A zero-dim mask has one of its own.
+func newSelector(t *tensor.Tensor, first int) selector {
+	if isMask(t) {
+		return selector{t, first, max(t.Dim(), 1)}
+	}
+	return selector{t, first, 1}
+}
+
 // onlyMasks tells whether all tensors of an index are masks.
-func onlyMasks(tensors []*tensor.Tensor) bool {
-	return !slices.ContainsFunc(tensors, func(t *tensor.Tensor) bool { return t != nil && t != absorbed && !isMask(t) })
+func onlyMasks(selectors []selector) bool {
+	return !slices.ContainsFunc(selectors, func(x selector) bool { return !isMask(x.Tensor) })
 }
 
 // consumes is the number of dimensions that an index item takes up.
@@ -34,36 +51,21 @@ func (item IndexItem) consumes() int {
 	return 0
 }
 
-// geometry is a view in the making.
-type geometry struct {
-	sizes, strides []int64
-	offset         int64
+// number is the position that an item selects: an integer's, or that of a zero-dim tensor of integers.
+func (item IndexItem) number() (position int64, ok bool) {
+	switch t := item.Tensor; item.Kind {
+	case IndexInt:
+		return item.Start, true
+	case IndexTensor:
+		if t.Dim() == 0 && t.DType().IsIntegral() && !isMask(t) && !t.IsMeta() {
+			return t.Item().I, true
+		}
+	}
+	return 0, false
 }
 
-func (g *geometry) insert(d int) {
-	stride := int64(1)
-	if d < len(g.sizes) {
-		stride = g.sizes[d] * g.strides[d]
-	}
-	g.sizes, g.strides = slices.Insert(g.sizes, d, 1), slices.Insert(g.strides, d, stride)
-}
-
-func (g *geometry) drop(d int, index int64) error {
-	n := g.sizes[d]
-	if index < -n || index >= n {
-		return status.Indexf("index %d is out of bounds for dimension %d with size %d", index, d, n)
-	}
-	if index < 0 {
-		index += n
-	}
-	g.offset += index * g.strides[d]
-	g.sizes, g.strides = slices.Delete(g.sizes, d, d+1), slices.Delete(g.strides, d, d+1)
-	return nil
-}
-
-// basic applies the ints, slices, new axes and the ellipsis of an index, which give a view, and collects index tensors by
-// the dimension of that view which they index; nil where there are none. Whatever the error, releaseMade takes the tensors.
-func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tensor, tensors []*tensor.Tensor, err error) {
+// unindexed is the number of self's dimensions that no item of an index takes up.
+func unindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
 	consumed, ellipses := 0, 0
 	for _, item := range items {
 		consumed += item.consumes()
@@ -71,87 +73,70 @@ func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tens
 			ellipses++
 		}
 	}
-	if consumed > self.Dim() {
-		if self.Dim() == 0 && consumed == 1 && items[0].Kind == IndexInt {
-			return nil, nil, status.Indexf("%s: invalid index of a 0-dim tensor; use item() to convert a 0-dim tensor to a number", op)
-		}
-		return nil, nil, status.Indexf("%s: too many indices for tensor of dimension %d: the index takes %d", op, self.Dim(), consumed)
+	switch {
+	case self.Dim() == 0 && consumed == 1 && items[0].Kind == IndexInt:
+		return 0, status.Indexf("%s: invalid index of a 0-dim tensor; use item() to convert a 0-dim tensor to a number", op)
+	case consumed > self.Dim():
+		return 0, status.Indexf("%s: too many indices for tensor of dimension %d: the index takes %d", op, self.Dim(), consumed)
+	case ellipses > 1:
+		return 0, status.Indexf("%s: an index can only have a single ellipsis ('...'), but got %d", op, ellipses)
 	}
-	if ellipses > 1 {
-		return nil, nil, status.Indexf("%s: an index can only have a single ellipsis ('...'), but got %d", op, ellipses)
-	}
-	g := geometry{append(make([]int64, 0, 8), self.Sizes()...), append(make([]int64, 0, 8), self.Strides()...), self.Offset()}
-	d := 0
-	record := func(t *tensor.Tensor, dims int) {
-		for len(tensors) < d {
-			tensors = append(tensors, nil)
-		}
-		tensors = append(tensors, t)
-		d += dims
-		for len(tensors) < d {
-			tensors = append(tensors, absorbed)
-		}
-	}
-	for _, item := range items {
-		switch item.Kind {
-		case IndexInt:
-			if err := g.drop(d, item.Start); err != nil {
-				return nil, tensors, err
-			}
-		case IndexSlice:
-			step := Int(item.Step).Or(1)
-			begin, n, err := sliceRange(op, g.sizes[d], Int(item.Start), Int(item.Stop), step)
-			if err != nil {
-				return nil, tensors, err
-			}
-			g.offset += begin * g.strides[d]
-			g.sizes[d] = n
-			g.strides[d] *= step
-			d++
-		case IndexNewAxis:
-			g.insert(d)
-			d++
-		case IndexEllipsis:
-			d += self.Dim() - consumed
-		case IndexBool:
-			mask, err := boolTensor(op, item.Start != 0)
-			if err != nil {
-				return nil, tensors, err
-			}
-			g.insert(d)
-			record(mask, 1)
-		case IndexTensor:
-			t := item.Tensor
-			if t.Dim() == 0 && t.DType().IsIntegral() && !isMask(t) && !t.IsMeta() {
-				if err := g.drop(d, t.Item().I); err != nil {
-					return nil, tensors, err
-				}
-				continue
-			}
-			if isMask(t) && t.Dim() == 0 {
-				g.insert(d)
-			}
-			record(t, max(item.consumes(), 1))
-		}
-	}
-	view, err = self.View(op, g.sizes, g.strides, g.offset)
-	return view, tensors, err
+	return self.Dim() - consumed, nil
 }
 
-// absorbed fills the places of the dimensions that a mask of several dimensions takes up beside its first.
-var absorbed = new(tensor.Tensor)
-
-func boolTensor(op string, value bool) (*tensor.Tensor, error) {
-	t, err := tensor.Empty(op, []int64{}, dtype.Bool, device.Host)
-	if err == nil {
-		tensor.Put(t.Data(), dtype.Bool, dtype.BoolScalar(value))
+// basic applies the integers, slices, new axes and the ellipsis of an index, which give a view, and lists the index tensors,
+// which index dimensions of that view. Those that stand for plain bools are temporaries of s.
+func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector, err error) {
+	rest, err := unindexed(s.Op, self, items)
+	if err != nil {
+		return nil, nil, err
 	}
-	return t, err
+	g := view.Of(self)
+	d, taken := 0, 0 // the next dimension of g, and of self
+	for _, item := range items {
+		if position, ok := item.number(); ok {
+			at, ok := shape.WrapIndex(position, g.Sizes[d])
+			if !ok {
+				return nil, nil, status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
+			}
+			g = g.Select(d, at)
+			taken++
+			continue
+		}
+		switch item.Kind {
+		case IndexSlice:
+			if g, err = g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)); err != nil {
+				return nil, nil, err
+			}
+			d++
+		case IndexNewAxis:
+			g = g.Insert(d)
+			d++
+		case IndexEllipsis:
+			d, taken = d+rest, taken+rest
+		default:
+			t := item.Tensor
+			if item.Kind == IndexBool {
+				if t = s.Keep(single(s.Op, dtype.BoolScalar(item.Start != 0), dtype.Bool)); s.Err != nil {
+					return nil, nil, s.Err
+				}
+			}
+			x := newSelector(t, d)
+			if x.Dim() == 0 && isMask(x.Tensor) {
+				g = g.Insert(d)
+			}
+			selectors = append(selectors, x)
+			d += x.dims
+		}
+		taken += item.consumes()
+	}
+	seen, err = view.As(s.Op, self, g)
+	return seen, selectors, err
 }
 
 // advanced is an index with tensors, resolved against the view that it indexes.
 type advanced struct {
-	at
+	indexed
 	inputs []*tensor.Tensor // what the layout of a fresh result follows
 	held   []*tensor.Tensor
 }
@@ -173,10 +158,9 @@ type axis struct {
 	positions    *tensor.Tensor
 }
 
-// resolve turns index tensors, one for each of view's dimensions or nil, into the elements that they name: masks become
-// positions, positions are checked and broadcast, and the dimensions of the positions stand where the index tensors stood,
+// resolve turns index tensors into the elements of base that they name: masks become positions, positions are checked and broadcast, and the dimensions of the positions stand where the index tensors stood,
 // or first where those stood apart.
-func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advanced, err error) {
+func resolve(op string, base *tensor.Tensor, selectors []selector) (a *advanced, err error) {
 	a = new(advanced)
 	defer func() {
 		if err != nil {
@@ -184,13 +168,13 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 		}
 	}()
 	var axes []axis
-	for d, t := range tensors {
+	for _, x := range selectors {
+		t, d := x.Tensor, x.first
 		switch {
-		case t == nil || t == absorbed:
-		case t.Device() != view.Device() && t.Device().Type != device.CPU:
-			return a, status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, view.Device(), t.Device())
+		case t.Device() != base.Device() && t.Device().Type != device.CPU:
+			return a, status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, base.Device(), t.Device())
 		case isMask(t):
-			found, err := a.expandMask(op, view, d, t)
+			found, err := a.expandMask(op, base, d, t)
 			if err != nil {
 				return a, err
 			}
@@ -198,14 +182,14 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 		case t.DType() != dtype.Int64 && t.DType() != dtype.Int32:
 			return a, status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", op, t.DType())
 		default:
-			dim, size := d, view.Sizes()[d]
+			size := base.Sizes()[d]
 			p, err := a.hold(positions(op, t, size, true, func(i int64) error {
-				return status.Indexf("index %d is out of bounds for dimension %d with size %d", i, dim, size)
+				return status.Indexf("index %d is out of bounds for dimension %d with size %d", i, d, size)
 			}))
 			if err != nil {
 				return a, err
 			}
-			axes = append(axes, axis{d, 1, size, view.Strides()[d], p})
+			axes = append(axes, axis{d, 1, size, base.Strides()[d], p})
 		}
 	}
 	common := axes[0].positions.Sizes()
@@ -223,29 +207,29 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 	}
 	a.sizes, a.strides = append(a.sizes, common...), make([]int64, len(common))
 	place := 0
-	for d := range view.Dim() {
+	for d := range base.Dim() {
 		if slices.ContainsFunc(axes, func(x axis) bool { return d >= x.first && d < x.first+x.dims }) {
 			continue
 		}
 		if place < before {
-			a.sizes, a.strides = slices.Insert(a.sizes, place, view.Sizes()[d]), slices.Insert(a.strides, place, view.Strides()[d])
+			a.sizes, a.strides = slices.Insert(a.sizes, place, base.Sizes()[d]), slices.Insert(a.strides, place, base.Strides()[d])
 			place++
 			continue
 		}
-		a.sizes, a.strides = append(a.sizes, view.Sizes()[d]), append(a.strides, view.Strides()[d])
+		a.sizes, a.strides = append(a.sizes, base.Sizes()[d]), append(a.strides, base.Strides()[d])
 	}
-	return a, a.locate(op, view, axes, common, before)
+	return a, a.locate(op, base, axes, common, before)
 }
 
 // locate joins the positions along all axes into one index.
-func (a *advanced) locate(op string, view *tensor.Tensor, axes []axis, common []int64, before int) error {
-	from, err := a.hold(tensor.EmptyStrided(op, a.sizes, a.strides, view.DType(), device.Device{Type: device.Meta, Index: -1}))
+func (a *advanced) locate(op string, base *tensor.Tensor, axes []axis, common []int64, before int) error {
+	from, err := a.hold(tensor.EmptyStrided(op, a.sizes, a.strides, base.DType(), device.Device{Type: device.Meta, Index: -1}))
 	if err != nil {
 		return err
 	}
 	a.inputs = append(a.inputs, from)
 	spread := func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		full, err := expand(op, t, common)
+		full, err := view.Expand(op, t, common)
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +245,7 @@ func (a *advanced) locate(op string, view *tensor.Tensor, axes []axis, common []
 		}
 		a.inputs = append(a.inputs, t)
 	}
-	if len(axes) == 1 || view.IsMeta() {
+	if len(axes) == 1 || base.IsMeta() {
 		a.step, a.size, a.index = axes[0].stride, axes[0].size, a.inputs[1]
 		return nil
 	}
@@ -282,20 +266,20 @@ func (a *advanced) locate(op string, view *tensor.Tensor, axes []axis, common []
 
 // expandMask finds the positions of the elements that are set in a mask of view's dimensions from d on: along one axis where
 // these dimensions make up one line of memory, and otherwise along each.
-func (a *advanced) expandMask(op string, view *tensor.Tensor, d int, mask *tensor.Tensor) ([]axis, error) {
+func (a *advanced) expandMask(op string, base *tensor.Tensor, d int, mask *tensor.Tensor) ([]axis, error) {
 	for k, n := range mask.Sizes() {
-		if n != view.Sizes()[d+k] {
-			return nil, status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", op, mask.Sizes(), k, view.Sizes(), d+k)
+		if n != base.Sizes()[d+k] {
+			return nil, status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", op, mask.Sizes(), k, base.Sizes(), d+k)
 		}
 	}
 	dims := max(mask.Dim(), 1)
 	line := true
 	for k := d; k+1 < d+dims; k++ {
-		line = line && view.Strides()[k] == view.Strides()[k+1]*view.Sizes()[k+1]
+		line = line && base.Strides()[k] == base.Strides()[k+1]*base.Sizes()[k+1]
 	}
 	if line {
 		flat, err := a.hold(flatNonzero(op, mask))
-		return []axis{{d, dims, shape.Product(view.Sizes()[d : d+dims]), view.Strides()[d+dims-1], flat}}, err
+		return []axis{{d, dims, shape.Product(base.Sizes()[d : d+dims]), base.Strides()[d+dims-1], flat}}, err
 	}
 	found, err := nonzeroColumns(op, mask)
 	if err != nil {
@@ -304,7 +288,7 @@ func (a *advanced) expandMask(op string, view *tensor.Tensor, d int, mask *tenso
 	var axes []axis
 	for k, t := range found {
 		a.held = append(a.held, t)
-		axes = append(axes, axis{d + k, 1, view.Sizes()[d+k], view.Strides()[d+k], t})
+		axes = append(axes, axis{d + k, 1, base.Sizes()[d+k], base.Strides()[d+k], t})
 	}
 	return axes, nil
 }
@@ -319,47 +303,41 @@ func shapesOf(axes []axis) string {
 
 // IndexGet reads self[index].
 func IndexGet(self *tensor.Tensor, items []IndexItem) (*tensor.Tensor, error) {
-	view, tensors, err := basic("index", self, items)
-	if err != nil || len(tensors) == 0 {
-		releaseMade(tensors, items)
-		return view, err
+	s := owner.Scope{Op: "index"}
+	defer s.Close()
+	base, selectors, err := basic(&s, self, items)
+	if err != nil || len(selectors) == 0 {
+		return base, err
 	}
-	defer releaseMade(tensors, items)
-	defer view.Release()
-	return readAdvanced("index", view, tensors)
+	defer base.Release()
+	return readAdvanced(s.Op, base, selectors)
 }
 
-// releaseMade gives up the masks that stand for plain bools.
-func releaseMade(tensors []*tensor.Tensor, items []IndexItem) {
-	for _, t := range tensors {
-		if t != nil && t != absorbed && !slices.ContainsFunc(items, func(i IndexItem) bool { return i.Tensor == t }) {
-			t.Release()
-		}
+func readAdvanced(op string, base *tensor.Tensor, selectors []selector) (*tensor.Tensor, error) {
+	if mask := soleMask(base, selectors); mask != nil && mask.Dim() > 0 {
+		return selectByMask(op, base, mask)
 	}
-}
-
-func readAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	if mask := soleMask(view, tensors); mask != nil && mask.Dim() > 0 {
-		return selectByMask(op, view, mask)
-	}
-	a, err := resolve(op, view, tensors)
+	a, err := resolve(op, base, selectors)
 	if err != nil {
 		return nil, err
 	}
 	defer a.release()
-	out, err := iter.Allocate(op, a.sizes, view.DType(), view.Device(), a.inputs...)
+	out, err := iter.Allocate(op, a.sizes, base.DType(), base.Device(), a.inputs...)
 	if err != nil || out.IsMeta() {
 		return out, err
 	}
-	return made(out, nil, a.read(op, out, view))
+	return made(out, nil, a.read(op, out, base))
 }
 
 // soleMask is the mask when a mask of all dimensions is all there is to an index.
-func soleMask(view *tensor.Tensor, tensors []*tensor.Tensor) *tensor.Tensor {
-	if len(tensors) == 0 || tensors[0] == nil || !isMask(tensors[0]) || !slices.Equal(tensors[0].Sizes(), view.Sizes()) || view.IsMeta() || tensors[0].IsMeta() {
+func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
+	if len(selectors) == 0 || base.IsMeta() {
 		return nil
 	}
-	return tensors[0]
+	if x := selectors[0]; isMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && !x.IsMeta() {
+		return x.Tensor
+	}
+	return nil
 }
 
 // IndexSet writes self[index] = value.
@@ -372,38 +350,39 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 
 // IndexSetScalar writes one number to self[index].
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
-	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {
+	return withIndex(self, items, func(base *tensor.Tensor, selectors []selector) error {
 		check := checkFits
-		if len(tensors) == 0 {
+		if len(selectors) == 0 {
 			check = checkOne
 		}
 		if err := check("index_put_", value, self.DType()); err != nil {
 			return err
 		}
-		if len(tensors) == 0 {
-			if err := fillable("index_put_", view); err != nil {
+		if len(selectors) == 0 {
+			if err := fillable("index_put_", base); err != nil {
 				return err
 			}
-			return fillWith(view, value)
+			return fillWith(base, value)
 		}
 		t, err := single("index_put_", value, self.DType())
 		if err != nil {
 			return err
 		}
 		defer t.Release()
-		return putAdvanced("index_put_", view, tensors, t, false)
+		return putAdvanced("index_put_", base, selectors, t, false)
 	})
 }
 
 // withIndex gives change what basic makes of an index.
-func withIndex(self *tensor.Tensor, items []IndexItem, change func(view *tensor.Tensor, tensors []*tensor.Tensor) error) error {
-	view, tensors, err := basic("index_put_", self, items)
-	defer releaseMade(tensors, items)
+func withIndex(self *tensor.Tensor, items []IndexItem, change func(base *tensor.Tensor, selectors []selector) error) error {
+	s := owner.Scope{Op: "index_put_"}
+	defer s.Close()
+	base, selectors, err := basic(&s, self, items)
 	if err != nil {
 		return err
 	}
-	defer view.Release()
-	return change(view, tensors)
+	defer base.Release()
+	return change(base, selectors)
 }
 
 func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
@@ -412,79 +391,76 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 	for lead < value.Dim() && value.Sizes()[lead] == 1 {
 		lead++
 	}
-	stripped, err := value.View("index_put_", value.Sizes()[lead:], value.Strides()[lead:], value.Offset())
+	stripped, err := view.Squeeze("index_put_", value, func(d int) bool { return d < lead })
 	if err != nil {
 		return err
 	}
 	defer stripped.Release()
-	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {
-		if len(tensors) == 0 {
-			return assign("index_put_", view, stripped)
+	return withIndex(self, items, func(base *tensor.Tensor, selectors []selector) error {
+		if len(selectors) == 0 {
+			return assign("index_put_", base, stripped)
 		}
-		return putAdvanced("index_put_", view, tensors, stripped, false)
+		return putAdvanced("index_put_", base, selectors, stripped, false)
 	})
 }
 
 // putAdvanced writes, or adds, value to the elements of view that tensors name.
-func putAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor, value *tensor.Tensor, accumulate bool) error {
-	if err := oneDevice(op, view, value); err != nil {
+func putAdvanced(op string, base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) error {
+	if err := oneDevice(op, base, value); err != nil {
 		return err
 	}
 	check := writable
 	if value.Numel() == 1 && !accumulate {
 		check = fillable
 	}
-	if err := check(op, view); err != nil {
+	if err := check(op, base); err != nil {
 		return err
 	}
-	if mask := soleMask(view, tensors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
-		return fillByMask(op, view, mask, value)
+	if mask := soleMask(base, selectors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
+		return fillByMask(op, base, mask, value)
 	}
-	if value.DType() != view.DType() && value.Numel() == 1 && !value.IsMeta() && !accumulate && onlyMasks(tensors) {
+	if value.DType() != base.DType() && value.Numel() == 1 && !value.IsMeta() && !accumulate && onlyMasks(selectors) {
 		// As in PyTorch, one element is converted.
-		if err := checkFits(op, value.Item(), view.DType()); err != nil {
+		if err := checkFits(op, value.Item(), base.DType()); err != nil {
 			return err
 		}
-		one, err := single(op, value.Item(), view.DType())
+		one, err := single(op, value.Item(), base.DType())
 		if err != nil {
 			return err
 		}
 		defer one.Release()
 		value = one
 	}
-	if value.DType() != view.DType() {
+	if value.DType() != base.DType() {
 		return status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",
-			op, view.DType(), value.DType(), view.DType())
+			op, base.DType(), value.DType(), base.DType())
 	}
-	tensors = slices.Clone(tensors)
-	for i, t := range tensors {
-		if t == nil || t == absorbed {
-			continue
-		}
-		held, err := apartFrom(op, view, t)
+	selectors = slices.Clone(selectors)
+	for i, x := range selectors {
+		held, err := apartFrom(op, base, x.Tensor)
 		if err != nil {
 			return err
 		}
 		defer held.Release()
-		tensors[i] = held
+		selectors[i].Tensor = held
 	}
 	mismatch := func(sizes []int64) error {
 		return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
 	}
-	if mask := soleMask(view, tensors); mask != nil && view.IsContiguous() && value.Dim() == 1 && value.Numel() != 1 && !accumulate {
-		return scatterByMask(op, view, mask, value, func(set int64) error {
+	if mask := soleMask(base, selectors); mask != nil && base.IsContiguous() && value.Dim() == 1 && value.Numel() != 1 && !accumulate {
+		return scatterByMask(op, base, mask, value, func(set int64) error {
 			if set != value.Numel() {
 				return mismatch([]int64{set})
 			}
 			return nil
 		})
 	}
-	a, err := resolve(op, view, tensors)
+	a, err := resolve(op, base, selectors)
 	if err != nil {
 		return err
 	}
 	defer a.release()
-	if value, err = apartFrom(op, view, value); err != nil {
+	if value, err = apartFrom(op, base, value); err != nil {
 		return err
 	}
 	defer value.Release()
@@ -492,13 +468,13 @@ func putAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor, value
 	if err != nil || !slices.Equal(full, a.sizes) {
 		return mismatch(a.sizes)
 	}
-	if view.IsMeta() || shape.Product(a.sizes) == 0 {
+	if base.IsMeta() || shape.Product(a.sizes) == 0 {
 		return nil
 	}
 	if accumulate {
-		return a.combine(op, scatterAdd, view, value)
+		return a.combine(op, scatterAdd, base, value)
 	}
-	return a.write(op, view, value)
+	return a.write(op, base, value)
 }
 
 // IndexPut writes values to the elements that one index tensor for each leading dimension, or nil, names.
@@ -515,28 +491,23 @@ func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor
 	})
 }
 
-// byDimension lays out index tensors by the dimension at which each starts.
-func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	var given []*tensor.Tensor
-	any := false
+// byDimension lists the index tensors of self's dimensions, each of which nil leaves alone.
+func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]selector, error) {
+	var selectors []selector
+	d := 0
 	for _, t := range indices {
-		given = append(given, t)
-		if t != nil {
-			any = true
-			if isMask(t) {
-				for range t.Dim() - 1 {
-					given = append(given, absorbed)
-				}
-			}
+		if t == nil {
+			d++
+			continue
 		}
+		x := newSelector(t, d)
+		selectors = append(selectors, x)
+		d += x.dims
 	}
-	if len(given) > self.Dim() {
-		return nil, status.Indexf("%s: too many indices for tensor of dimension %d (got %d)", op, self.Dim(), len(given))
+	if d > self.Dim() {
+		return nil, status.Indexf("%s: too many indices for tensor of dimension %d (got %d)", op, self.Dim(), d)
 	}
-	if !any {
-		return nil, nil
-	}
-	return given, nil
+	return selectors, nil
 }
 
 // modified runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a

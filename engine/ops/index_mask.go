@@ -14,6 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -86,17 +87,12 @@ func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskA
 	return nil
 }
 
-// truth is a contiguous mask of the elements of t that are not zero.
-func truth(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
-	return cloneUnless(op, t, t.DType() == dtype.Bool && t.IsContiguous(), dtype.Bool)
-}
-
 // flatNonzero lists the row-major numbers of t's elements that are not zero.
 func flatNonzero(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.IsMeta() {
 		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	}
-	mask, err := truth(op, t)
+	mask, err := rowMajor(op, t, dtype.Bool)
 	if err != nil {
 		return nil, err
 	}
@@ -185,15 +181,12 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
 func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
-	if self.Dim() == 0 {
-		one, err := self.View("nonzero", []int64{1}, []int64{1}, self.Offset())
-		if err != nil {
-			return nil, err
-		}
-		defer one.Release()
-		self = one
+	places, err := view.AtLeast1d("nonzero", self)
+	if err != nil {
+		return nil, err
 	}
-	return nonzeroColumns("nonzero", self)
+	defer places.Release()
+	return nonzeroColumns("nonzero", places)
 }
 
 // Argwhere lists the positions of the elements that are not zero, a row for each.
@@ -204,12 +197,12 @@ func selectByMask(op string, self, mask *tensor.Tensor) (*tensor.Tensor, error) 
 	if mask.IsMeta() || self.IsMeta() {
 		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	}
-	set, err := truth(op, mask)
+	set, err := rowMajor(op, mask, dtype.Bool)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Release()
-	from, err := rowMajor(op, self)
+	from, err := rowMajor(op, self, self.DType())
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +213,7 @@ func selectByMask(op string, self, mask *tensor.Tensor) (*tensor.Tensor, error) 
 		return nil, err
 	}
 	size := self.DType().Size()
-	return made(out, nil, m.move(op, maskTake.Row(bytesDType(self.DType())), func(p int64, args *maskArgs) {
+	return made(out, nil, m.move(op, maskTake.Row(self.DType().Raw()), func(p int64, args *maskArgs) {
 		args.from = uintptr(from.Data()) + uintptr(args.base*size)
 		args.to = uintptr(out.Data()) + uintptr(m.starts[p]*size)
 	}))
@@ -239,10 +232,10 @@ func expandBoth(op string, a, b *tensor.Tensor) (x, y *tensor.Tensor, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	if x, err = expand(op, a, sizes); err != nil {
+	if x, err = view.Expand(op, a, sizes); err != nil {
 		return nil, nil, err
 	}
-	if y, err = expand(op, b, sizes); err != nil {
+	if y, err = view.Expand(op, b, sizes); err != nil {
 		x.Release()
 	}
 	return x, y, err
@@ -275,7 +268,7 @@ func fillByMask(op string, self, mask, value *tensor.Tensor) error {
 	if self.IsMeta() || self.Numel() == 0 {
 		return nil
 	}
-	to, err := asBytes(op, self, self.Sizes(), self.Strides())
+	to, err := view.Raw(op, self, self.Sizes(), self.Strides())
 	if err != nil {
 		return err
 	}
@@ -326,12 +319,12 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 			defer mask.Release()
 		}
 	} else {
-		from, err := expand(op, self, sizes)
+		from, err := view.Expand(op, self, sizes)
 		if err != nil {
 			return nil, err
 		}
 		defer from.Release()
-		if to, err = cloned(op, from, self.DType(), self.Device(), shape.Contiguous); err != nil {
+		if to, err = rowMajorCopy(op, from, self.DType()); err != nil {
 			return nil, err
 		}
 	}
@@ -357,7 +350,7 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	if out != nil && !slices.Equal(sizes, self.Sizes()) {
 		return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
 	}
-	from, err := expand(op, self, sizes)
+	from, err := view.Expand(op, self, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +363,7 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 		if to.IsMeta() {
 			return nil
 		}
-		full, err := expand(op, mask, sizes)
+		full, err := view.Expand(op, mask, sizes)
 		if err != nil {
 			return err
 		}
@@ -387,12 +380,12 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 // scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits refuses numbers of
 // set elements that source is not for.
 func scatterByMask(op string, to, mask, source *tensor.Tensor, fits func(set int64) error) error {
-	set, err := truth(op, mask)
+	set, err := rowMajor(op, mask, dtype.Bool)
 	if err != nil {
 		return err
 	}
 	defer set.Release()
-	values, err := rowMajor(op, source)
+	values, err := rowMajor(op, source, source.DType())
 	if err != nil {
 		return err
 	}
@@ -401,21 +394,19 @@ func scatterByMask(op string, to, mask, source *tensor.Tensor, fits func(set int
 	if err := fits(m.total()); err != nil {
 		return err
 	}
-	work, err := rowMajor(op, to)
+	work, err := rowMajor(op, to, to.DType())
 	if err != nil {
 		return err
 	}
 	defer work.Release()
 	if values.Storage() == work.Storage() {
-		held, err := Clone(values, shape.Contiguous)
-		if err != nil {
+		if values, err = rowMajorCopy(op, values, values.DType()); err != nil {
 			return err
 		}
-		defer held.Release()
-		values = held
+		defer values.Release()
 	}
 	size := to.DType().Size()
-	err = m.move(op, maskGive.Row(bytesDType(to.DType())), func(p int64, args *maskArgs) {
+	err = m.move(op, maskGive.Row(to.DType().Raw()), func(p int64, args *maskArgs) {
 		args.from = uintptr(values.Data()) + uintptr(m.starts[p]*size)
 		args.to = uintptr(work.Data()) + uintptr(args.base*size)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -20,45 +21,25 @@ var (
 	locateKernel     = kernel.Get("locate")
 )
 
-// bytesDType is the dtype under which kernels move elements of d as plain bytes.
-func bytesDType(d dtype.DType) dtype.DType {
-	switch d.Size() {
-	case 1:
-		return dtype.Uint8
-	case 2:
-		return dtype.Int16
-	case 4:
-		return dtype.Int32
-	case 8:
-		return dtype.Int64
-	}
-	return dtype.Complex128
-}
-
-// asBytes views t as elements of bytesDType, with the given geometry.
-func asBytes(op string, t *tensor.Tensor, sizes, strides []int64) (*tensor.Tensor, error) {
-	return tensor.New(op, t.Storage(), bytesDType(t.DType()), sizes, strides, t.Offset())
-}
-
-// at is where an indexed read or write finds its elements: a view of the indexed tensor that stands still along the
+// indexed is where an indexed read or write finds its elements: a view of the indexed tensor that stands still along the
 // dimensions of index, the number of elements from one position to the next, and the number of positions.
-type at struct {
+type indexed struct {
 	sizes, strides []int64
 	step, size     int64
 	index          *tensor.Tensor // broadcasts to sizes; negative positions count from the end
 }
 
 // read fills out, of shape a.sizes, from self.
-func (a *at) read(op string, out, self *tensor.Tensor) error {
+func (a *indexed) read(op string, out, self *tensor.Tensor) error {
 	if out.Numel() == 0 {
 		return nil
 	}
-	from, err := asBytes(op, self, a.sizes, a.strides)
+	from, err := view.Raw(op, self, a.sizes, a.strides)
 	if err != nil {
 		return err
 	}
 	defer from.Release()
-	to, err := asBytes(op, out, out.Sizes(), out.Strides())
+	to, err := view.Raw(op, out, out.Sizes(), out.Strides())
 	if err != nil {
 		return err
 	}
@@ -68,7 +49,7 @@ func (a *at) read(op string, out, self *tensor.Tensor) error {
 
 // change is an indexed write with its views made, after which nothing but the kernel remains.
 type change struct {
-	at       *at
+	at       *indexed
 	op       string
 	k        *kernel.Kernel
 	to, from *tensor.Tensor
@@ -83,17 +64,17 @@ func (c *change) close() {
 
 // storing is the change that stores source, of self's dtype, at the indexed places of self; the last of several writes to a
 // place stays.
-func (a *at) storing(op string, self, source *tensor.Tensor) (*change, error) {
-	from, err := expand(op, source, a.sizes)
+func (a *indexed) storing(op string, self, source *tensor.Tensor) (*change, error) {
+	from, err := view.Expand(op, source, a.sizes)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Release()
-	raw, err := asBytes(op, from, from.Sizes(), from.Strides())
+	raw, err := view.Raw(op, from, from.Sizes(), from.Strides())
 	if err != nil {
 		return nil, err
 	}
-	to, err := asBytes(op, self, a.sizes, a.strides)
+	to, err := view.Raw(op, self, a.sizes, a.strides)
 	if err != nil {
 		raw.Release()
 		return nil, err
@@ -102,8 +83,8 @@ func (a *at) storing(op string, self, source *tensor.Tensor) (*change, error) {
 }
 
 // joining is the change that joins source, of self's dtype, into the indexed places of self by k.
-func (a *at) joining(op string, k *kernel.Kernel, self, source *tensor.Tensor) (*change, error) {
-	from, err := expand(op, source, a.sizes)
+func (a *indexed) joining(op string, k *kernel.Kernel, self, source *tensor.Tensor) (*change, error) {
+	from, err := view.Expand(op, source, a.sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +97,7 @@ func (a *at) joining(op string, k *kernel.Kernel, self, source *tensor.Tensor) (
 }
 
 // write makes the change storing.
-func (a *at) write(op string, self, source *tensor.Tensor) error {
+func (a *indexed) write(op string, self, source *tensor.Tensor) error {
 	c, err := a.storing(op, self, source)
 	if err != nil {
 		return err
@@ -126,7 +107,7 @@ func (a *at) write(op string, self, source *tensor.Tensor) error {
 }
 
 // combine makes the change joining.
-func (a *at) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) error {
+func (a *indexed) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) error {
 	c, err := a.joining(op, k, self, source)
 	if err != nil {
 		return err
@@ -136,60 +117,32 @@ func (a *at) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) e
 }
 
 // run runs a kernel that a.index is an operand of, the output first.
-func (a *at) run(op string, k *kernel.Kernel, operands ...*tensor.Tensor) error {
+func (a *indexed) run(op string, k *kernel.Kernel, operands ...*tensor.Tensor) error {
 	d := operands[0].DType()
 	return iter.RunIndexed(op, k, d, operands, a.step*d.Size(), a.size)
 }
 
-// placeAlong is at for an index that names positions of dimension d of self, its own sizes being those of the result.
-func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *at {
-	a := &at{sizes: index.Sizes(), strides: slices.Clone(self.Strides()), step: 1, size: sizeAt(self, d), index: index}
+// placeAlong is indexed for an index that names positions of dimension d of self, its own sizes being those of the result.
+func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed {
+	a := &indexed{sizes: index.Sizes(), strides: slices.Clone(self.Strides()), step: 1, size: sizeAt(self, d), index: index}
 	if len(a.strides) > 0 {
 		a.step, a.strides[d] = a.strides[d], 0
 	}
 	return a
 }
 
-// whole gives an index the shape of other, in which its positions run along dimension d.
-func whole(op string, index *tensor.Tensor, other []int64, d int) (*tensor.Tensor, error) {
-	if len(other) == 0 {
-		return index.View(op, nil, nil, index.Offset())
-	}
-	strides := make([]int64, len(other))
-	strides[d] = 1
-	if index.Dim() > 0 {
-		strides[d] = index.Strides()[0]
-	}
-	return index.View(op, other, strides, index.Offset())
-}
-
 // positions is an int64 form of an index whose values are all in [0, size), or, where wrap is set, in [-size, size).
 // outOfRange makes the error for a value that is not.
 func positions(op string, index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) (*tensor.Tensor, error) {
-	t := index.Alias()
-	if index.DType() != dtype.Int64 {
-		t.Release()
-		var err error
-		if t, err = cloned(op, index, dtype.Int64, index.Device(), shape.Preserve); err != nil {
-			return nil, err
-		}
-	}
-	if t.IsMeta() {
-		return t, nil
+	t, err := converted(op, index, dtype.Int64)
+	if err != nil || t.IsMeta() {
+		return t, err
 	}
 	bad, found, err := iter.OutOfRange(op, outOfRangeKernel, t, size, wrap)
 	if err == nil && found {
 		err = outOfRange(bad)
 	}
 	return made(t, nil, err)
-}
-
-// cloneUnless is t itself when it will do, and otherwise a contiguous copy in dtype d.
-func cloneUnless(op string, t *tensor.Tensor, good bool, d dtype.DType) (*tensor.Tensor, error) {
-	if good {
-		return t.Alias(), nil
-	}
-	return cloned(op, t, d, t.Device(), shape.Contiguous)
 }
 
 // indexError is the error of indexing by a number that a dimension does not have.

@@ -342,7 +342,7 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 				bytes[i] = change
 			}
 			from, to := numbers(t, d, n), given(t, d, []int64{n}, slices.Repeat([]float64{5}, n)...)
-			err := m.move("masked_select", maskTake.Row(bytesDType(d)), func(_ int64, args *maskArgs) {
+			err := m.move("masked_select", maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
 			assert.ErrorContains(t, err, "the mask was written to")
@@ -351,7 +351,7 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 			err = m.move("nonzero", maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
 			assert.ErrorContains(t, err, "the mask was written to")
 			assert.Equal(t, slices.Repeat([]float64{7}, n-100), flat(t, list)[100:])
-			err = m.move("masked_scatter", maskGive.Row(bytesDType(d)), func(_ int64, args *maskArgs) {
+			err = m.move("masked_scatter", maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
 			assert.ErrorContains(t, err, "the mask was written to")

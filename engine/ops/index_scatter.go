@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -20,14 +21,6 @@ var (
 	scatterMin    = kernel.Get("scatter_min")
 	divideByCount = kernel.Get("divide_by_count")
 )
-
-// atLeastVector views a zero-dim tensor as one of size 1.
-func atLeastVector(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if t.Dim() == 0 {
-		return t.View(op, []int64{1}, []int64{1}, t.Offset())
-	}
-	return t.Alias(), nil
-}
 
 // scattering is a write of source to the positions that index names along dimension d of self. Close releases it.
 type scattering struct {
@@ -71,14 +64,14 @@ func newScattering(op string, self *tensor.Tensor, dim int64, index, source *ten
 			return s, err
 		}
 	}
-	flat, err := s.hold(atLeastVector(op, index))
+	flat, err := s.hold(view.AtLeast1d(op, index))
 	if err != nil {
 		return s, err
 	}
 	if s.index, err = s.hold(positions(op, flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
 		return s, err
 	}
-	from, err := s.hold(atLeastVector(op, source))
+	from, err := s.hold(view.AtLeast1d(op, source))
 	if err != nil {
 		return s, err
 	}
@@ -127,7 +120,7 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 	if self.Dim() == 0 && source.Dim() != 0 && op != "index_copy" {
 		return s, status.Runtimef("%s: source of shape %v does not fit: self has no dimensions", op, source.Sizes())
 	}
-	if s.source, err = s.hold(atLeastVector(op, source)); err != nil {
+	if s.source, err = s.hold(view.AtLeast1d(op, source)); err != nil {
 		return s, err
 	}
 	want := slices.Clone(self.Sizes())
@@ -139,7 +132,7 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 		if source.Dim() != 0 || index.Numel() != 1 || shape.Product(want) != 1 {
 			return s, status.Runtimef("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
 		}
-		if s.source, err = s.hold(s.source.View(op, want, make([]int64, len(want)), s.source.Offset())); err != nil {
+		if s.source, err = s.hold(view.Expand(op, s.source, want)); err != nil {
 			return s, err
 		}
 	}
@@ -147,7 +140,7 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 	if err != nil {
 		return s, err
 	}
-	s.index, err = s.hold(whole(op, at, want, s.d))
+	s.index, err = s.hold(view.Along(op, at, want, s.d))
 	return s, err
 }
 
@@ -161,7 +154,7 @@ func apartFrom(op string, written, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; ok is false
 // when there is nothing to do.
-func (s *scattering) into(to *tensor.Tensor) (view *tensor.Tensor, ok bool, err error) {
+func (s *scattering) into(to *tensor.Tensor) (work *tensor.Tensor, ok bool, err error) {
 	if to.IsMeta() || s.index.Numel() == 0 {
 		return nil, false, nil
 	}
@@ -171,16 +164,16 @@ func (s *scattering) into(to *tensor.Tensor) (view *tensor.Tensor, ok bool, err 
 	if s.index, err = s.hold(apartFrom(s.op, to, s.index)); err != nil {
 		return nil, false, err
 	}
-	view, err = s.hold(atLeastVector(s.op, to))
-	return view, err == nil, err
+	work, err = s.hold(view.AtLeast1d(s.op, to))
+	return work, err == nil, err
 }
 
 func (s *scattering) write(to *tensor.Tensor) error {
-	view, ok, err := s.into(to)
+	work, ok, err := s.into(to)
 	if !ok {
 		return err
 	}
-	return placeAlong(view, s.d, s.index).write(s.op, view, s.source)
+	return placeAlong(work, s.d, s.index).write(s.op, work, s.source)
 }
 
 // reduce combines by a named operation: sum, prod, mean, amax, amin.
@@ -192,19 +185,19 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 	if !k.Has(to.DType()) {
 		return status.NotImplementedf("%s: %s is not implemented for dtype %v", s.op, name, to.DType())
 	}
-	view, ok, err := s.into(to)
+	work, ok, err := s.into(to)
 	if !ok {
 		return err
 	}
-	// What may fail comes first: a refusal leaves view as it was.
+	// What may fail comes first: a refusal leaves the tensor as it was.
 	var counts *tensor.Tensor
 	if name == "mean" {
-		if counts, err = s.counts(view.Sizes(), includeSelf); err != nil {
+		if counts, err = s.counts(work.Sizes(), includeSelf); err != nil {
 			return err
 		}
 	}
-	place := placeAlong(view, s.d, s.index)
-	join, err := place.joining(s.op, k, view, s.source)
+	place := placeAlong(work, s.d, s.index)
+	join, err := place.joining(s.op, k, work, s.source)
 	if err != nil {
 		return err
 	}
@@ -214,7 +207,7 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 		if err != nil {
 			return err
 		}
-		if err := place.write(s.op, view, start); err != nil {
+		if err := place.write(s.op, work, start); err != nil {
 			return err
 		}
 	}
@@ -222,7 +215,7 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 		return err
 	}
 	// Sums become means, rounded down for integers.
-	return iter.Run(s.op, divideByCount, view.DType().Compute(), 1, []*tensor.Tensor{view, view, counts}, nil)
+	return iter.Run(s.op, divideByCount, work.DType().Compute(), 1, []*tensor.Tensor{work, work, counts}, nil)
 }
 
 // counts is how many elements are summed at each place.
@@ -283,11 +276,6 @@ func numberLike(op string, self *tensor.Tensor, value dtype.Scalar) (*tensor.Ten
 	return single(op, value, self.DType())
 }
 
-// spread views a single element with the shape of index.
-func spread(op string, index, one *tensor.Tensor) (*tensor.Tensor, error) {
-	return one.View(op, index.Sizes(), make([]int64, index.Dim()), one.Offset())
-}
-
 // withNumber runs scatter with a number for a source.
 func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	one, err := numberLike(op, self, value)
@@ -295,7 +283,7 @@ func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run f
 		return nil, err
 	}
 	defer one.Release()
-	source, err := spread(op, index, one)
+	source, err := view.Expand(op, one, index.Sizes())
 	if err != nil {
 		return nil, err
 	}
@@ -445,29 +433,29 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		if to.IsMeta() || index.Numel() == 0 || to.Numel() == 0 {
 			return nil
 		}
-		view, err := atLeastVector(op, to)
+		work, err := view.AtLeast1d(op, to)
 		if err != nil {
 			return err
 		}
-		defer view.Release()
+		defer work.Release()
 		one, err := single(op, value.Item(), self.DType())
 		if err != nil {
 			return err
 		}
 		defer one.Release()
-		sizes := slices.Clone(view.Sizes())
+		sizes := slices.Clone(work.Sizes())
 		sizes[d] = index.Numel()
 		index, err := apartFrom(op, to, at)
 		if err != nil {
 			return err
 		}
 		defer index.Release()
-		full, err := whole(op, index, sizes, d)
+		full, err := view.Along(op, index, sizes, d)
 		if err != nil {
 			return err
 		}
 		defer full.Release()
-		return placeAlong(view, d, full).write(op, view, one)
+		return placeAlong(work, d, full).write(op, work, one)
 	})
 }
 
@@ -488,7 +476,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	case self.Numel() == 0 && index.Numel() > 0:
 		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
 	}
-	ordered, err := rowMajor(op, index)
+	ordered, err := rowMajor(op, index, index.DType())
 	if err != nil {
 		return nil, err
 	}
@@ -505,7 +493,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 			return nil
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
-		values, err := cloned(op, source, source.DType(), source.Device(), shape.Contiguous)
+		values, err := rowMajorCopy(op, source, source.DType())
 		if err != nil {
 			return err
 		}
@@ -518,7 +506,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 			return err
 		}
 		defer index.Release()
-		work, err := rowMajor(op, to)
+		work, err := rowMajor(op, to, to.DType())
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // fitsBeside refuses an index that is longer than self anywhere but in dimension d, along which it names positions.
@@ -59,17 +60,16 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 // readAlong gathers along dimension d; index, of the shape of to, holds positions.
 func readAlong(op string, to, self *tensor.Tensor, d int, index *tensor.Tensor) error {
 	if self.Dim() != index.Dim() { // one of them has no dimensions, the other a single one
-		flat, err := self.View(op, []int64{1}, []int64{1}, self.Offset())
+		if self.Dim() == 1 {
+			one := &indexed{step: self.Strides()[0], size: self.Sizes()[0], index: index}
+			return one.read(op, to, self)
+		}
+		flat, err := view.AtLeast1d(op, self)
 		if err != nil {
 			return err
 		}
 		defer flat.Release()
-		if self.Dim() == 0 {
-			self = flat
-		} else {
-			at := &at{step: self.Strides()[0], size: self.Sizes()[0], index: index}
-			return at.read(op, to, self)
-		}
+		self = flat
 	}
 	return placeAlong(self, d, index).read(op, to, self)
 }
@@ -109,7 +109,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 		return nil, err
 	}
 	defer at.Release()
-	full, err := whole(op, at, sizes, d)
+	full, err := view.Along(op, at, sizes, d)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +152,9 @@ func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	return made(to, out, flattened(flat, at).read(op, to, flat))
 }
 
-// flattened is at for an index of any shape into a one-dimensional tensor.
-func flattened(self, index *tensor.Tensor) *at {
-	return &at{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: self.Strides()[0], size: self.Numel(), index: index}
+// flattened is indexed for an index of any shape into a one-dimensional tensor.
+func flattened(self, index *tensor.Tensor) *indexed {
+	return &indexed{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: self.Strides()[0], size: self.Numel(), index: index}
 }
 
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
@@ -196,13 +196,13 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	common[d] = self.Sizes()[d]
-	from, err := expand(op, self, common)
+	from, err := view.Expand(op, self, common)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Release()
 	common[d] = indices.Sizes()[d]
-	index, err := expand(op, indices, common)
+	index, err := view.Expand(op, indices, common)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -199,32 +200,19 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 	return s.result(out, sum)
 }
 
-// reshaped views or, where the strides forbid that, copies t with new sizes.
-func reshaped(op string, t *tensor.Tensor, sizes ...int64) (*tensor.Tensor, error) {
-	if strides, ok := shape.ViewStrides(t.Sizes(), t.Strides(), sizes); ok {
-		return t.View(op, sizes, strides, t.Offset())
-	}
-	whole, err := castTo(op, t, t.DType())
-	if err != nil {
-		return nil, err
-	}
-	defer whole.Release()
-	return whole.View(op, sizes, shape.ContiguousStrides(sizes), 0)
-}
-
 // column views a vector as a matrix of one column, row as one of one row.
 func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(t.View(s.Op, []int64{t.Numel(), 1}, []int64{t.Strides()[0], 1}, t.Offset()))
+	return s.Keep(view.Unsqueeze(s.Op, t, 1))
 }
 
 func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(t.View(s.Op, []int64{1, t.Numel()}, []int64{max(t.Numel(), 1), t.Strides()[0]}, t.Offset()))
+	return s.Keep(view.Unsqueeze(s.Op, t, 0))
 }
 
 // Addmv is beta*self + alpha*(mat @ vec).
@@ -432,18 +420,6 @@ func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Te
 		return nil
 	}
 	matrix := t.Sizes()[t.Dim()-2:]
-	wide := s.Keep(expanded(s.Op, t, append(slices.Clone(batch), matrix...)))
+	wide := s.Keep(view.Expand(s.Op, t, append(slices.Clone(batch), matrix...)))
 	return s.reshape(wide, count, matrix[0], matrix[1])
-}
-
-// expanded views t broadcast to sizes.
-func expanded(op string, t *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
-	strides := make([]int64, len(sizes))
-	shift := len(sizes) - t.Dim()
-	for i := shift; i < len(sizes); i++ {
-		if t.Sizes()[i-shift] == sizes[i] {
-			strides[i] = t.Strides()[i-shift]
-		}
-	}
-	return t.View(op, sizes, strides, t.Offset())
 }

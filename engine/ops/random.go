@@ -238,7 +238,7 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 			return nil, err
 		}
 		if out.Storage() == self.Storage() {
-			p = s.Keep(castTo("bernoulli", self, self.DType()))
+			p = s.Keep(rowMajorCopy("bernoulli", self, self.DType()))
 		}
 		if s.Err != nil {
 			return nil, s.Err
@@ -273,7 +273,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	weights := s.cast(self, self.DType())
 	if out != nil && s.Err == nil {
 		if s.Err = checkEach("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
-			weights = s.Keep(castTo("multinomial", self, self.DType()))
+			weights = s.Keep(rowMajorCopy("multinomial", self, self.DType()))
 		}
 	}
 	if s.Err == nil {
@@ -294,7 +294,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 
 // Poisson draws counts with the rates in self.
 func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	rates, err := asContiguous("poisson", self, self.DType())
+	rates, err := rowMajor("poisson", self, self.DType())
 	if err != nil {
 		return nil, err
 	}

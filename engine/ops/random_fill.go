@@ -4,6 +4,7 @@ import (
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // FillUniform fills self from the uniform distribution on [from, to).
@@ -51,11 +52,11 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	}
 	s := within(op)
 	defer s.Close()
-	each := s.Keep(expand(op, p, self.Sizes()))
+	each := s.Keep(view.Expand(op, p, self.Sizes()))
 	if s.Err != nil {
 		return s.Err
 	}
-	each = s.Keep(castTo(op, each, d))
+	each = s.Keep(rowMajorCopy(op, each, d))
 	if s.Err != nil {
 		return s.Err
 	}

@@ -334,7 +334,7 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 // reduceRounded is reduce of elements that are rounded to the dtype asked for where that has 16 bits, then taken together in 32.
 func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
 	if result.IsReducedFloat() && in.DType() != result {
-		narrow, err := castTo(op, in, result)
+		narrow, err := rowMajorCopy(op, in, result)
 		if err != nil {
 			return nil, err
 		}

@@ -62,14 +62,6 @@ func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, di
 	return nil
 }
 
-// asContiguous is t itself, aliased, when it is row-major and of dtype d, and a row-major copy in d otherwise.
-func asContiguous(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.DType() == d && t.IsContiguous() {
-		return t.Alias(), nil
-	}
-	return castTo(op, t, d)
-}
-
 // scan fills out, of dtype d and self's shape, by a kernel along dim.
 func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	at, err := shape.WrapDim(op, dim, self.Dim())
@@ -82,7 +74,7 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	s := within(op)
 	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
-		return s.result(out, s.Keep(castTo(op, self, d)))
+		return s.result(out, s.Keep(rowMajorCopy(op, self, d)))
 	}
 	compute := k.Compute(d)
 	if _, err := k.For(op, compute); err != nil {

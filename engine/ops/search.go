@@ -88,12 +88,12 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 // searchInto fills found, which is contiguous.
 func searchInto(op string, found, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) error {
 	compute := resultType(sorted, self)
-	keys, err := asContiguous(op, sorted, compute)
+	keys, err := rowMajor(op, sorted, compute)
 	if err != nil {
 		return err
 	}
 	defer keys.Release()
-	values, err := asContiguous(op, self, compute)
+	values, err := rowMajor(op, self, compute)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func searchInto(op string, found, sorted, self *tensor.Tensor, right bool, sorte
 	var order *tensor.Tensor
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
-		if order, err = castTo(op, sorter, dtype.Int64); err != nil {
+		if order, err = rowMajorCopy(op, sorter, dtype.Int64); err != nil {
 			return err
 		}
 		defer order.Release()

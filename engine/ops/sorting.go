@@ -12,6 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -243,16 +244,13 @@ func keptDim(op string, t, self *tensor.Tensor, mask []bool) (*tensor.Tensor, er
 	if t.Dim() == self.Dim() {
 		return t.Alias(), nil
 	}
-	sizes, strides := make([]int64, self.Dim()), make([]int64, self.Dim())
-	at := 0
-	for d := range sizes {
-		sizes[d], strides[d] = 1, 1
-		if !mask[d] {
-			sizes[d], strides[d] = t.Sizes()[at], t.Strides()[at]
-			at++
+	g := view.Of(t)
+	for d, reduced := range mask {
+		if reduced {
+			g = g.Insert(d)
 		}
 	}
-	return t.View(op, sizes, strides, t.Offset())
+	return view.As(op, t, g)
 }
 
 // MedianDim gives the lower median along dim, NaN where there is one, and its index.
@@ -284,7 +282,7 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 		}
 		return out, err
 	}
-	flat, err := reshaped(op, self, self.Numel())
+	flat, err := reshape(op, self, []int64{self.Numel()})
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ func FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []i
 		return nil, status.Valuef("from_blob: a dtype is required")
 	case nbytes < 0 || data == nil && nbytes > 0:
 		return nil, status.Valuef("from_blob: %d bytes at %v", nbytes, data)
-	case uintptr(data)%uintptr(alignOf(d)) != 0:
-		return nil, status.Valuef("from_blob: the address %v is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, alignOf(d), d)
+	case uintptr(data)%uintptr(d.Alignment()) != 0:
+		return nil, status.Valuef("from_blob: the address %v is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, d.Alignment(), d)
 	}
 	if _, err := shape.Numel("from_blob", size); err != nil {
 		return nil, err
@@ -47,9 +47,6 @@ func FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []i
 	}
 	return tensor.FromExternal("from_blob", data, nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly)
 }
-
-// alignOf is the alignment of an element: that of its real parts.
-func alignOf(d dtype.DType) int64 { return d.ToReal().Size() }
 
 // DataPtr is the address of the first element.
 func DataPtr(self *tensor.Tensor) (unsafe.Pointer, error) {

@@ -188,7 +188,7 @@ func (s *scope) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(castTo(s.Op, part, t.DType()))
+	return s.Keep(rowMajorCopy(s.Op, part, t.DType()))
 }
 
 // Isin tells of each element whether it is one of testElements, or with invert whether it is not.

@@ -1,10 +1,13 @@
 package ops
 
 import (
+	"math"
+
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 func releaseAll(tensors []*tensor.Tensor) {
@@ -21,7 +24,7 @@ func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (s
 	out := make([]*tensor.Tensor, 0, n)
 	for i := range n {
 		start, length := rangeOf(i)
-		t, err := narrowed(op, self, d, start, length)
+		t, err := view.Narrow(op, self, int64(d), start, length)
 		if err != nil {
 			releaseAll(out)
 			return nil, err
@@ -50,19 +53,28 @@ func splitDim(op string, self *tensor.Tensor, dim int64) (int, error) {
 
 // Split cuts a dimension into pieces of one size, the last of which may be smaller.
 func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
-	d, err := splitDim("split", self, dim)
+	return split("split", self, splitSize, dim)
+}
+
+// UnsafeSplit is Split under another name.
+func UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
+	return split("unsafe_split", self, splitSize, dim)
+}
+
+func split(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim(op, self, dim)
 	if err != nil {
 		return nil, err
 	}
 	size := self.Sizes()[d]
 	if splitSize < 0 || splitSize == 0 && size != 0 {
-		return nil, status.Runtimef("split: split_size must be positive, but got %d for dimension %d with size %d", splitSize, d, size)
+		return nil, status.Runtimef("%s: split_size must be positive, but got %d for dimension %d with size %d", op, splitSize, d, size)
 	}
 	n := int64(1)
 	if splitSize > 0 {
 		n = max((size-1)/splitSize+1, 1)
 	}
-	return pieces("split", self, d, int(n), func(i int) (int64, int64) {
+	return pieces(op, self, d, int(n), func(i int) (int64, int64) {
 		start := int64(i) * splitSize
 		return start, min(splitSize, size-start)
 	})
@@ -70,7 +82,16 @@ func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) 
 
 // SplitWithSizes cuts a dimension into pieces of the listed sizes, which must add up.
 func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
-	d, err := splitDim("split_with_sizes", self, dim)
+	return splitWithSizes("split_with_sizes", self, sizes, dim)
+}
+
+// UnsafeSplitWithSizes is SplitWithSizes under another name.
+func UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+	return splitWithSizes("unsafe_split_with_sizes", self, sizes, dim)
+}
+
+func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim(op, self, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +104,10 @@ func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Te
 		total += s
 	}
 	if total != size {
-		return nil, status.Runtimef("split_with_sizes: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v", size, d, sizes)
+		return nil, status.Runtimef("%s: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v", op, size, d, sizes)
 	}
 	at := int64(0)
-	return pieces("split_with_sizes", self, d, len(sizes), func(i int) (int64, int64) {
+	return pieces(op, self, d, len(sizes), func(i int) (int64, int64) {
 		at += sizes[i]
 		return at - sizes[i], sizes[i]
 	})
@@ -94,18 +115,27 @@ func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Te
 
 // Chunk cuts a dimension into at most the given number of equal pieces.
 func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
-	d, err := splitDim("chunk", self, dim)
+	return chunk("chunk", self, chunks, dim)
+}
+
+// UnsafeChunk is Chunk under another name.
+func UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+	return chunk("unsafe_chunk", self, chunks, dim)
+}
+
+func chunk(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim(op, self, dim)
 	if err != nil {
 		return nil, err
 	}
 	if chunks <= 0 {
-		return nil, status.Runtimef("chunk: expects `chunks` to be greater than 0, got: %d", chunks)
+		return nil, status.Runtimef("%s: expects `chunks` to be greater than 0, got: %d", op, chunks)
 	}
 	size := self.Sizes()[d]
 	if size == 0 {
-		return pieces("chunk", self, d, int(chunks), func(int) (start, length int64) { return 0, 0 })
+		return pieces(op, self, d, int(chunks), func(int) (start, length int64) { return 0, 0 })
 	}
-	return Split(self, (size-1)/chunks+1, dim)
+	return split(op, self, (size-1)/chunks+1, dim)
 }
 
 // Unbind views every position of a dimension, which goes away.
@@ -122,7 +152,7 @@ func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	}
 	out := make([]*tensor.Tensor, self.Sizes()[d])
 	for i := range out {
-		if out[i], err = dropped("unbind", self, d, int64(i)); err != nil {
+		if out[i], err = view.Select("unbind", self, int64(d), int64(i)); err != nil {
 			releaseAll(out[:i])
 			return nil, err
 		}
@@ -146,13 +176,13 @@ func tensorSplitSections(op string, self *tensor.Tensor, sections int64, d int) 
 
 func tensorSplitIndices(op string, self *tensor.Tensor, indices []int64, d int) ([]*tensor.Tensor, error) {
 	out := make([]*tensor.Tensor, 0, len(indices)+1)
-	start := Int(0)
+	start := int64(0)
 	for i := range len(indices) + 1 {
-		stop := NoInt
+		stop := int64(math.MaxInt64)
 		if i < len(indices) {
-			stop = Int(indices[i])
+			stop = indices[i]
 		}
-		t, err := sliced(op, self, d, start, stop, 1)
+		t, err := view.Slice(op, self, int64(d), start, stop, 1)
 		if err != nil {
 			releaseAll(out)
 			return nil, err

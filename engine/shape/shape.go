@@ -48,6 +48,12 @@ func grow(n, size int64) (int64, bool) {
 	return int64(lo), false
 }
 
+// Times is a*b of numbers that are not negative, or the largest integer.
+func Times(a, b int64) int64 {
+	product, _ := grow(a, b)
+	return product
+}
+
 // Product is Numel for sizes already known to be valid.
 func Product(sizes []int64) int64 {
 	n := int64(1)
@@ -67,6 +73,14 @@ func WrapDim(op string, dim int64, ndim int) (int, error) {
 		dim += n
 	}
 	return int(dim), nil
+}
+
+// WrapIndex turns an index in [-size, size) into a position in [0, size); ok is false for others.
+func WrapIndex(index, size int64) (position int64, ok bool) {
+	if index < 0 {
+		index += size
+	}
+	return index, index >= 0 && index < size
 }
 
 // WrapDims wraps every dim and refuses repeats. No dims means all of them when emptyIsAll is set.
@@ -91,6 +105,40 @@ func WrapDims(op string, dims []int64, ndim int, emptyIsAll bool) (mask []bool, 
 		mask[d] = true
 	}
 	return mask[:ndim], nil
+}
+
+// Moved is the order of ndim dimensions, by their old places, in which those of source stand at the places of destination and
+// the others keep their order.
+func Moved(op string, ndim int, source, destination []int64) ([]int, error) {
+	if len(source) != len(destination) {
+		return nil, status.Runtimef("%s: invalid source or destination dims: source (%v) should contain the same number of dims as destination (%v)", op, source, destination)
+	}
+	moved, err := WrapDims(op, source, ndim, false)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := WrapDims(op, destination, ndim, false)
+	if err != nil || ndim == 0 {
+		return nil, err
+	}
+	order := make([]int, ndim)
+	for i := range source {
+		from, _ := WrapDim(op, source[i], ndim)
+		to, _ := WrapDim(op, destination[i], ndim)
+		order[to] = from
+	}
+	next := 0
+	for d := range order {
+		if taken[d] {
+			continue
+		}
+		for moved[next] {
+			next++
+		}
+		order[d] = next
+		next++
+	}
+	return order, nil
 }
 
 // Broadcast is the shape that a and b broadcast to: aligned at the last dimension, equal or 1.
@@ -128,11 +176,10 @@ func InferSize(op string, sizes []int64, numel int64) ([]int64, error) {
 		case s < 0:
 			return nil, status.Runtimef("%s: invalid size %d for dimension %d in shape %v", op, s, i, sizes)
 		default:
-			hi, lo := bits.Mul64(uint64(known), uint64(s))
-			if hi != 0 || lo > 1<<63-1 {
+			var overflow bool
+			if known, overflow = grow(known, s); overflow {
 				return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
 			}
-			known = int64(lo)
 		}
 	}
 	if unknown < 0 {

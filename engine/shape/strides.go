@@ -41,7 +41,7 @@ func Strides(dst, sizes []int64) {
 	stride := int64(1)
 	for i := len(sizes) - 1; i >= 0; i-- {
 		dst[i] = stride
-		stride, _ = grow(stride, max(sizes[i], 1))
+		stride = Times(stride, max(sizes[i], 1))
 	}
 }
 
@@ -73,7 +73,7 @@ func FormatStrides(op string, sizes []int64, f MemoryFormat) ([]int64, error) {
 	stride := int64(1)
 	for _, d := range order {
 		strides[d] = stride
-		stride, _ = grow(stride, max(sizes[d], 1))
+		stride = Times(stride, max(sizes[d], 1))
 	}
 	return strides, nil
 }
@@ -243,7 +243,7 @@ func PermutedStrides(sizes []int64, order []int) []int64 {
 	stride := int64(1)
 	for i := len(order) - 1; i >= 0; i-- {
 		strides[order[i]] = stride
-		stride, _ = grow(stride, max(sizes[order[i]], 1))
+		stride = Times(stride, max(sizes[order[i]], 1))
 	}
 	return strides
 }

@@ -237,7 +237,7 @@ func header(text string, imports map[string]string) string {
 	var standard, ours []string
 	for name, path := range imports {
 		switch line := fmt.Sprintf("\t%q\n", path); {
-		case !regexp.MustCompile(`\b` + name + `\.`).MatchString(text):
+		case !regexp.MustCompile(`\b` + name + `\.[A-Z]`).MatchString(text):
 		case strings.HasPrefix(path, module):
 			ours = append(ours, line)
 		default:

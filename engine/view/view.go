@@ -1,0 +1,248 @@
+// Package view makes views: tensors that see the storage of another through a geometry of their own, or as elements of another
+// dtype. No function reads an element, so that they serve every device. The name that errors begin with comes first; dimensions
+// are taken as users give them, negative ones counted from the end. A view holds a reference of its own, which its receiver
+// owns; on an error there is none.
+package view
+
+import (
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// fewDims is the number of dimensions whose lists stay on the stack.
+const fewDims = 6
+
+// Of is t's geometry, its lists free to be overwritten.
+func Of(t *tensor.Tensor) shape.Geometry {
+	return shape.Geometry{
+		Sizes:   append(make([]int64, 0, fewDims), t.Sizes()...),
+		Strides: append(make([]int64, 0, fewDims), t.Strides()...),
+		Offset:  t.Offset(),
+	}
+}
+
+// As sees t's storage through any geometry that stays inside it.
+func As(op string, t *tensor.Tensor, g shape.Geometry) (*tensor.Tensor, error) {
+	return t.View(op, g.Sizes, g.Strides, g.Offset)
+}
+
+// dimension wraps a dimension of a tensor that must have some.
+func dimension(op string, t *tensor.Tensor, dim int64) (int, error) {
+	if t.Dim() == 0 {
+		return 0, status.Runtimef("%s: cannot be applied to a 0-dim tensor", op)
+	}
+	return shape.WrapDim(op, dim, t.Dim())
+}
+
+// Select sees one position of a dimension, which goes away.
+func Select(op string, t *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+	if t.Dim() == 0 {
+		return nil, status.Indexf("%s: cannot be applied to a 0-dim tensor", op)
+	}
+	d, err := shape.WrapDim(op, dim, t.Dim())
+	if err != nil {
+		return nil, err
+	}
+	position, ok := shape.WrapIndex(index, t.Sizes()[d])
+	if !ok {
+		return nil, status.Indexf("%s: index %d is out of bounds for dimension %d with size %d", op, index, d, t.Sizes()[d])
+	}
+	return As(op, t, Of(t).Select(d, position))
+}
+
+// Slice sees positions start:stop:step of a dimension, by Python's rules for bounds that are negative or too large.
+func Slice(op string, t *tensor.Tensor, dim, start, stop, step int64) (*tensor.Tensor, error) {
+	d, err := dimension(op, t, dim)
+	if err != nil {
+		return nil, err
+	}
+	g, err := Of(t).Slice(op, d, start, stop, step)
+	if err != nil {
+		return nil, err
+	}
+	return As(op, t, g)
+}
+
+// Narrow sees length positions of a dimension from start on, which counts from the end where it is negative.
+func Narrow(op string, t *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+	d, err := dimension(op, t, dim)
+	if err != nil {
+		return nil, err
+	}
+	n := t.Sizes()[d]
+	if length < 0 {
+		return nil, status.Runtimef("%s: length must be non-negative, but got %d", op, length)
+	}
+	if start < -n || start > n {
+		return nil, status.Indexf("%s: start out of range (expected to be in range of [%d, %d], but got %d)", op, -n, n, start)
+	}
+	if start < 0 {
+		start += n
+	}
+	if start > n-length {
+		return nil, status.Runtimef("%s: start (%d) + length (%d) exceeds dimension size (%d)", op, start, length, n)
+	}
+	return As(op, t, Of(t).Narrow(d, start, length))
+}
+
+// Unfold sees every window of size positions of a dimension, step apart; the positions in a window become the last dimension.
+func Unfold(op string, t *tensor.Tensor, dim, size, step int64) (*tensor.Tensor, error) {
+	d, err := shape.WrapDim(op, dim, t.Dim())
+	if err != nil {
+		return nil, err
+	}
+	g := Of(t)
+	if t.Dim() == 0 { // one position
+		g = g.Insert(0)
+	}
+	switch n := g.Sizes[d]; {
+	case size < 0:
+		return nil, status.Runtimef("%s: size is %d but must be >= 0", op, size)
+	case size > n:
+		return nil, status.Runtimef("%s: maximum size for tensor at dimension %d is %d but size is %d", op, dim, n, size)
+	case step <= 0:
+		return nil, status.Runtimef("%s: step is %d but must be > 0", op, step)
+	}
+	g = g.Unfold(d, size, step)
+	if t.Dim() == 0 {
+		g = g.Select(0, 0)
+	}
+	return As(op, t, g)
+}
+
+// Diagonal sees a diagonal of two dimensions, which becomes the last dimension in their stead.
+func Diagonal(op string, t *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+	if t.Dim() < 2 {
+		return nil, status.Indexf("%s: needs a tensor of at least 2 dimensions, but got %d", op, t.Dim())
+	}
+	a, err := shape.WrapDim(op, dim1, t.Dim())
+	if err != nil {
+		return nil, err
+	}
+	b, err := shape.WrapDim(op, dim2, t.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if a == b {
+		return nil, status.Runtimef("%s: diagonal dimensions cannot be identical %d, %d", op, dim1, dim2)
+	}
+	return As(op, t, Of(t).Diagonal(offset, a, b))
+}
+
+// Transpose sees two dimensions exchanged.
+func Transpose(op string, t *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+	a, err := shape.WrapDim(op, dim0, t.Dim())
+	if err != nil {
+		return nil, err
+	}
+	b, err := shape.WrapDim(op, dim1, t.Dim())
+	if err != nil {
+		return nil, err
+	}
+	g := Of(t)
+	if t.Dim() > 0 {
+		g = g.Swap(a, b)
+	}
+	return As(op, t, g)
+}
+
+// Permute sees t with another order of dimensions, of which order lists each once: dimension i is t's dimension order[i].
+func Permute(op string, t *tensor.Tensor, order ...int) (*tensor.Tensor, error) {
+	g := Of(t)
+	for i, d := range order {
+		g.Sizes[i], g.Strides[i] = t.Sizes()[d], t.Strides()[d]
+	}
+	return As(op, t, g)
+}
+
+// Movedim sees the dimensions of source at the places of destination; the others keep their order.
+func Movedim(op string, t *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
+	order, err := shape.Moved(op, t.Dim(), source, destination)
+	if err != nil {
+		return nil, err
+	}
+	return Permute(op, t, order...)
+}
+
+// Unsqueeze sees a new dimension of size 1 before dimension dim of the result.
+func Unsqueeze(op string, t *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	d, err := shape.WrapDim(op, dim, t.Dim()+1)
+	if err != nil {
+		return nil, err
+	}
+	return As(op, t, Of(t).Insert(d))
+}
+
+// Squeeze sees t without those of its dimensions of size 1 that drop names.
+func Squeeze(op string, t *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
+	g := Of(t)
+	for d := t.Dim() - 1; d >= 0; d-- {
+		if g.Sizes[d] == 1 && drop(d) {
+			g = g.Select(d, 0)
+		}
+	}
+	return As(op, t, g)
+}
+
+// AtLeast1d sees a zero-dim tensor as one of size 1, and others as they are.
+func AtLeast1d(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.Dim() == 0 {
+		return Unsqueeze(op, t, 0)
+	}
+	return t.Alias(), nil
+}
+
+// Along sees a tensor of no or one dimension in a shape in which its elements run along dimension d and repeat along the others.
+func Along(op string, t *tensor.Tensor, sizes []int64, d int) (*tensor.Tensor, error) {
+	strides := make([]int64, len(sizes))
+	switch {
+	case t.Dim() > 0 && len(sizes) > 0:
+		strides[d] = t.Strides()[0]
+	case len(sizes) > 0:
+		strides[d] = 1
+	}
+	return t.View(op, sizes, strides, t.Offset())
+}
+
+// Expand sees dimensions of size 1 repeated, and new leading ones. A size of -1 keeps that of a dimension.
+func Expand(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	lead := len(size) - t.Dim()
+	if lead < 0 {
+		return nil, status.Runtimef("%s: the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d); sizes %v, tensor %v",
+			op, len(size), t.Dim(), size, t.Sizes())
+	}
+	g := Of(t)
+	for i := len(size) - 1; i >= 0; i-- {
+		if i < lead {
+			g = g.Insert(0)
+		}
+		d := max(i-lead, 0)
+		have := g.Sizes[d]
+		switch {
+		case size[i] == -1 && i >= lead || size[i] == have:
+		case size[i] < 0:
+			return nil, status.Runtimef("%s: the expanded size %d isn't allowed in dimension %d of %v; only -1, in an existing dimension, may be negative", op, size[i], i, size)
+		case have != 1:
+			return nil, status.Runtimef("%s: the expanded size of the tensor (%d) must match the existing size (%d) at non-singleton dimension %d; target sizes %v, tensor sizes %v",
+				op, size[i], have, i, size, t.Sizes())
+		default:
+			g.Sizes[d], g.Strides[d] = size[i], 0
+		}
+	}
+	return As(op, t, g)
+}
+
+// Reshape sees the elements in row-major order in another shape, in which one size may be -1. Where no strides do that, there
+// is neither a view nor an error.
+func Reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	sizes, err := shape.InferSize(op, size, t.Numel())
+	if err != nil {
+		return nil, err
+	}
+	strides, ok := shape.ViewStrides(t.Sizes(), t.Strides(), sizes)
+	if !ok {
+		return nil, nil
+	}
+	return t.View(op, sizes, strides, t.Offset())
+}
