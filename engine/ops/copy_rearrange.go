@@ -215,8 +215,7 @@ func Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer flipped.Release()
-		return view.Transpose(op, flipped, dims[0], dims[1])
+		return view.Transpose(op, flipped, flipped, dims[0], dims[1])
 	case 2:
 		return flip(op, self, dims)
 	}

@@ -109,7 +109,7 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	batch := shape.Product(out.Sizes()[:n-2])
 	whole, left := s.reshape(out, batch, rows, columns), s.reshape(a, batch, rows, width)
 	if right := s.reshape(b, batch, columns, width); s.Err == nil {
-		right = s.Keep(view.Transpose(s.Op, right, 1, 2))
+		right = s.Keep(view.Transpose(s.Op, nil, right, 1, 2))
 		if s.Err == nil {
 			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}

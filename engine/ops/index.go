@@ -391,7 +391,7 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 	for lead < value.Dim() && value.Sizes()[lead] == 1 {
 		lead++
 	}
-	stripped, err := view.Squeeze("index_put_", value, func(d int) bool { return d < lead })
+	stripped, err := view.Squeeze("index_put_", nil, value, func(d int) bool { return d < lead })
 	if err != nil {
 		return err
 	}

@@ -205,14 +205,14 @@ func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(view.Unsqueeze(s.Op, t, 1))
+	return s.Keep(view.Unsqueeze(s.Op, nil, t, 1))
 }
 
 func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(view.Unsqueeze(s.Op, t, 0))
+	return s.Keep(view.Unsqueeze(s.Op, nil, t, 0))
 }
 
 // Addmv is beta*self + alpha*(mat @ vec).

@@ -11,16 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// inPlace is a view as the result of an operator with an in-place form: where there is an out, which is the viewed tensor, out
-// takes on the view's geometry.
-func inPlace(op string, out, seen *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	if err != nil || out == nil {
-		return seen, err
-	}
-	defer seen.Release()
-	return out, out.SetGeometry(op, seen.Sizes(), seen.Strides(), seen.Offset())
-}
-
 // View gives self another shape without copying.
 func View(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	seen, err := view.Reshape("view", self, size)
@@ -143,14 +133,12 @@ func SqueezeDims(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 }
 
 func squeeze(out, self *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
-	seen, err := view.Squeeze("squeeze", self, drop)
-	return inPlace("squeeze", out, seen, err)
+	return view.Squeeze("squeeze", out, self, drop)
 }
 
 // Unsqueeze inserts a dimension of size 1 at dim.
 func Unsqueeze(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	seen, err := view.Unsqueeze("unsqueeze", self, dim)
-	return inPlace("unsqueeze", out, seen, err)
+	return view.Unsqueeze("unsqueeze", out, self, dim)
 }
 
 // Select views one position of a dimension.
@@ -201,6 +189,5 @@ func Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, er
 
 // AsStrided views self's storage with any geometry.
 func AsStrided(out, self *tensor.Tensor, size, stride []int64, offset Int) (*tensor.Tensor, error) {
-	seen, err := self.View("as_strided", size, stride, offset.Or(self.Offset()))
-	return inPlace("as_strided", out, seen, err)
+	return view.In("as_strided", out, self, shape.Geometry{Sizes: size, Strides: stride, Offset: offset.Or(self.Offset())})
 }

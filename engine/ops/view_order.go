@@ -25,22 +25,17 @@ func Permute(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 
 // Transpose swaps two dimensions.
 func Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
-	return transpose("transpose", out, self, dim0, dim1)
+	return view.Transpose("transpose", out, self, dim0, dim1)
 }
 
 // Swapdims is Transpose under another name.
 func Swapdims(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
-	return transpose("swapdims", out, self, dim0, dim1)
+	return view.Transpose("swapdims", out, self, dim0, dim1)
 }
 
 // Swapaxes is Transpose under NumPy's name.
 func Swapaxes(out, self *tensor.Tensor, axis0, axis1 int64) (*tensor.Tensor, error) {
-	return transpose("swapaxes", out, self, axis0, axis1)
-}
-
-func transpose(op string, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
-	seen, err := view.Transpose(op, self, dim0, dim1)
-	return inPlace(op, out, seen, err)
+	return view.Transpose("swapaxes", out, self, axis0, axis1)
 }
 
 // TransposeMatrix swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are.
@@ -48,7 +43,7 @@ func TransposeMatrix(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("t: expects a tensor with <= 2 dimensions, but self is %dD", self.Dim())
 	}
-	return transpose("t", out, self, 0, -1)
+	return view.Transpose("t", out, self, 0, -1)
 }
 
 // TransposeAll reverses the order of dimensions.
@@ -71,7 +66,7 @@ func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	case 1:
 		return nil, status.Runtimef("%s: only supported on matrices or batches of matrices, got 1-D tensor", op)
 	}
-	return view.Transpose(op, self, -2, -1)
+	return view.Transpose(op, nil, self, -2, -1)
 }
 
 // AdjointLast is the conjugate of TransposeLast; for complex dtypes a copy.

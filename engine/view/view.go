@@ -27,6 +27,14 @@ func As(op string, t *tensor.Tensor, g shape.Geometry) (*tensor.Tensor, error) {
 	return t.View(op, g.Sizes, g.Strides, g.Offset)
 }
 
+// In is As, or, with an out, which is t, the same change to t in place.
+func In(op string, out, t *tensor.Tensor, g shape.Geometry) (*tensor.Tensor, error) {
+	if out == nil {
+		return As(op, t, g)
+	}
+	return out, out.SetGeometry(op, g.Sizes, g.Strides, g.Offset)
+}
+
 // dimension wraps a dimension of a tensor that must have some.
 func dimension(op string, t *tensor.Tensor, dim int64) (int, error) {
 	if t.Dim() == 0 {
@@ -130,8 +138,8 @@ func Diagonal(op string, t *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Te
 	return As(op, t, Of(t).Diagonal(offset, a, b))
 }
 
-// Transpose sees two dimensions exchanged.
-func Transpose(op string, t *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+// Transpose sees two dimensions exchanged; in place where there is an out.
+func Transpose(op string, out, t *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	a, err := shape.WrapDim(op, dim0, t.Dim())
 	if err != nil {
 		return nil, err
@@ -144,7 +152,7 @@ func Transpose(op string, t *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, e
 	if t.Dim() > 0 {
 		g = g.Swap(a, b)
 	}
-	return As(op, t, g)
+	return In(op, out, t, g)
 }
 
 // Permute sees t with another order of dimensions, of which order lists each once: dimension i is t's dimension order[i].
@@ -165,30 +173,30 @@ func Movedim(op string, t *tensor.Tensor, source, destination []int64) (*tensor.
 	return Permute(op, t, order...)
 }
 
-// Unsqueeze sees a new dimension of size 1 before dimension dim of the result.
-func Unsqueeze(op string, t *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+// Unsqueeze sees a new dimension of size 1 before dimension dim of the result; in place where there is an out.
+func Unsqueeze(op string, out, t *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	d, err := shape.WrapDim(op, dim, t.Dim()+1)
 	if err != nil {
 		return nil, err
 	}
-	return As(op, t, Of(t).Insert(d))
+	return In(op, out, t, Of(t).Insert(d))
 }
 
-// Squeeze sees t without those of its dimensions of size 1 that drop names.
-func Squeeze(op string, t *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
+// Squeeze sees t without those of its dimensions of size 1 that drop names; in place where there is an out.
+func Squeeze(op string, out, t *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
 	g := Of(t)
 	for d := t.Dim() - 1; d >= 0; d-- {
 		if g.Sizes[d] == 1 && drop(d) {
 			g = g.Select(d, 0)
 		}
 	}
-	return As(op, t, g)
+	return In(op, out, t, g)
 }
 
 // AtLeast1d sees a zero-dim tensor as one of size 1, and others as they are.
 func AtLeast1d(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.Dim() == 0 {
-		return Unsqueeze(op, t, 0)
+		return Unsqueeze(op, nil, t, 0)
 	}
 	return t.Alias(), nil
 }
