@@ -99,13 +99,13 @@ func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor
 			if !ok {
 				return nil, nil, status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
 			}
-			g = g.Select(d, at)
+			g.Select(d, at)
 			taken++
 			continue
 		}
 		switch item.Kind {
 		case IndexSlice:
-			if g, err = g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)); err != nil {
+			if err := g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)); err != nil {
 				return nil, nil, err
 			}
 			d++

@@ -346,3 +346,41 @@ func TestTemporariesAreReleased(t *testing.T) {
 	}
 	assert.Equal(t, before.InUse, storage.MemoryStats().InUse)
 }
+
+// The error of a number that is out of bounds names the dimension of the indexed tensor, whatever items come before.
+func TestIndexErrorNamesDimension(t *testing.T) {
+	x := numbers(t, dtype.Float32, 2, 3, 4)
+	five, first := IndexItem{Kind: IndexInt, Start: 5}, IndexItem{Kind: IndexInt}
+	for _, c := range []struct {
+		items []IndexItem
+		want  string
+	}{
+		{[]IndexItem{five}, "index 5 is out of bounds for dimension 0 with size 2"},
+		{[]IndexItem{first, five}, "index 5 is out of bounds for dimension 1 with size 3"},
+		{[]IndexItem{first, first, five}, "index 5 is out of bounds for dimension 2 with size 4"},
+		{[]IndexItem{{Kind: IndexEllipsis}, five}, "index 5 is out of bounds for dimension 2 with size 4"},
+		{[]IndexItem{{Kind: IndexNewAxis}, five}, "index 5 is out of bounds for dimension 0 with size 2"},
+	} {
+		_, err := IndexGet(x, c.items)
+		assert.ErrorContains(t, err, c.want)
+	}
+}
+
+// Operators under other names report errors under these.
+func TestOtherNamesInErrors(t *testing.T) {
+	x := numbers(t, dtype.Float32, 2, 3)
+	row := numbers(t, dtype.Float32, 3)
+	for want, call := range map[string]func() error{
+		"swapaxes: dimension out of range":  func() error { _, err := Swapaxes(nil, x, 5, 0); return err },
+		"swapdims: dimension out of range":  func() error { _, err := Swapdims(nil, x, 0, 5); return err },
+		"moveaxis: dimension out of range":  func() error { _, err := Moveaxis(x, 5, 0); return err },
+		"moveaxis: invalid source":          func() error { _, err := MoveaxisList(x, []int64{0}, nil); return err },
+		"adjoint: only supported on":        func() error { _, err := Adjoint(row); return err },
+		"unsafe_split: split_size must":     func() error { _, err := UnsafeSplit(x, -1, 0); return err },
+		"unsafe_chunk: expects `chunks`":    func() error { _, err := UnsafeChunk(x, 0, 0); return err },
+		"unsafe_split_with_sizes: expects":  func() error { _, err := UnsafeSplitWithSizes(x, []int64{9}, 0); return err },
+		"select_scatter: index 7 is out of": func() error { _, err := SelectScatter(x, row, 0, 7); return err },
+	} {
+		assert.ErrorContains(t, call(), want)
+	}
+}

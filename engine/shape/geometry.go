@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Geometry says where a tensor finds its elements in a storage. Its methods give the geometry of a part of the tensor, and
-// overwrite the lists that they start from: a chain of them needs no memory. Dimensions are in [0, len(Sizes)). Numbers beyond
+// Geometry says where a tensor finds its elements in a storage. Its methods make it that of a part of the tensor, or give one
+// with other dimensions, and overwrite the lists that they start from: a chain of them needs no memory. Dimensions are in [0, len(Sizes)). Numbers beyond
 // int64, which only dimensions without elements or of size 1 can lead to, become the largest integer.
 type Geometry struct {
 	Sizes, Strides []int64
@@ -16,7 +16,7 @@ type Geometry struct {
 }
 
 // after is the offset of position n of dimension d.
-func (g Geometry) after(d int, n int64) int64 {
+func (g *Geometry) after(d int, n int64) int64 {
 	return plus(g.Offset, Times(n, g.Strides[d]))
 }
 
@@ -29,16 +29,15 @@ func plus(a, b int64) int64 {
 }
 
 // Narrow keeps length positions of dimension d from start on.
-func (g Geometry) Narrow(d int, start, length int64) Geometry {
+func (g *Geometry) Narrow(d int, start, length int64) {
 	g.Offset = g.after(d, start)
 	g.Sizes[d] = length
-	return g
 }
 
 // Slice keeps positions start:stop:step of dimension d, by Python's rules for bounds that are negative or too large.
-func (g Geometry) Slice(op string, d int, start, stop, step int64) (Geometry, error) {
+func (g *Geometry) Slice(op string, d int, start, stop, step int64) error {
 	if step <= 0 {
-		return g, status.Valuef("%s: slice step must be positive, but got %d", op, step)
+		return status.Valuef("%s: slice step must be positive, but got %d", op, step)
 	}
 	size := g.Sizes[d]
 	bound := func(i int64) int64 {
@@ -53,16 +52,18 @@ func (g Geometry) Slice(op string, d int, start, stop, step int64) (Geometry, er
 	if length%step != 0 {
 		n++
 	}
-	g = g.Narrow(d, start, n)
+	g.Narrow(d, start, n)
 	g.Strides[d] = Times(step, g.Strides[d])
-	return g, nil
+	return nil
 }
 
 // Select keeps one position of dimension d, which goes away.
-func (g Geometry) Select(d int, position int64) Geometry {
+func (g *Geometry) Select(d int, position int64) {
 	g.Offset = g.after(d, position)
-	g.Sizes, g.Strides = slices.Delete(g.Sizes, d, d+1), slices.Delete(g.Strides, d, d+1)
-	return g
+	copy(g.Sizes[d:], g.Sizes[d+1:])
+	copy(g.Strides[d:], g.Strides[d+1:])
+	g.Sizes = g.Sizes[:len(g.Sizes)-1]
+	g.Strides = g.Strides[:len(g.Strides)-1]
 }
 
 // Insert adds a dimension of size 1 before dimension d, or after the last.
@@ -95,7 +96,8 @@ func (g Geometry) Diagonal(offset int64, a, b int) Geometry {
 		g.Offset = g.after(a, -offset)
 	}
 	stride := plus(g.Strides[a], g.Strides[b])
-	g = g.Select(max(a, b), 0).Select(min(a, b), 0)
+	g.Select(max(a, b), 0)
+	g.Select(min(a, b), 0)
 	g.Sizes, g.Strides = append(g.Sizes, n), append(g.Strides, stride)
 	return g
 }

@@ -82,7 +82,8 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	case t.Offset()%2 != 0:
 		return nil, status.Runtimef("%s: self must have a storage offset divisible by 2, but it is %d", op, t.Offset())
 	}
-	g := Of(t).Select(n, 0)
+	g := Of(t)
+	g.Select(n, 0)
 	for i := range g.Strides {
 		if g.Strides[i]%2 != 0 {
 			return nil, status.Runtimef("%s: self must have a stride divisible by 2 for every dimension but the last, but its strides are %v", op, t.Strides())

@@ -56,7 +56,9 @@ func Select(op string, t *tensor.Tensor, dim, index int64) (*tensor.Tensor, erro
 	if !ok {
 		return nil, status.Indexf("%s: index %d is out of bounds for dimension %d with size %d", op, index, d, t.Sizes()[d])
 	}
-	return As(op, t, Of(t).Select(d, position))
+	g := Of(t)
+	g.Select(d, position)
+	return As(op, t, g)
 }
 
 // Slice sees positions start:stop:step of a dimension, by Python's rules for bounds that are negative or too large.
@@ -65,8 +67,8 @@ func Slice(op string, t *tensor.Tensor, dim, start, stop, step int64) (*tensor.T
 	if err != nil {
 		return nil, err
 	}
-	g, err := Of(t).Slice(op, d, start, stop, step)
-	if err != nil {
+	g := Of(t)
+	if err := g.Slice(op, d, start, stop, step); err != nil {
 		return nil, err
 	}
 	return As(op, t, g)
@@ -91,7 +93,9 @@ func Narrow(op string, t *tensor.Tensor, dim, start, length int64) (*tensor.Tens
 	if start > n-length {
 		return nil, status.Runtimef("%s: start (%d) + length (%d) exceeds dimension size (%d)", op, start, length, n)
 	}
-	return As(op, t, Of(t).Narrow(d, start, length))
+	g := Of(t)
+	g.Narrow(d, start, length)
+	return As(op, t, g)
 }
 
 // Unfold sees every window of size positions of a dimension, step apart; the positions in a window become the last dimension.
@@ -114,7 +118,7 @@ func Unfold(op string, t *tensor.Tensor, dim, size, step int64) (*tensor.Tensor,
 	}
 	g = g.Unfold(d, size, step)
 	if t.Dim() == 0 {
-		g = g.Select(0, 0)
+		g.Select(0, 0)
 	}
 	return As(op, t, g)
 }
@@ -187,7 +191,7 @@ func Squeeze(op string, out, t *tensor.Tensor, drop func(d int) bool) (*tensor.T
 	g := Of(t)
 	for d := t.Dim() - 1; d >= 0; d-- {
 		if g.Sizes[d] == 1 && drop(d) {
-			g = g.Select(d, 0)
+			g.Select(d, 0)
 		}
 	}
 	return In(op, out, t, g)
