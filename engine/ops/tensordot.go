@@ -43,6 +43,10 @@ func TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64)
 	for i := range dimsSelf {
 		da, _ := shape.WrapDim("tensordot", dimsSelf[i], a.Dim())
 		db, _ := shape.WrapDim("tensordot", dimsOther[i], b.Dim())
+		if a.Dim() == 0 || b.Dim() == 0 {
+			return nil, status.Indexf("tensordot: dimensions specified as %d of self and %d of other, but a tensor has no dimensions: self has %d, other has %d",
+				dimsSelf[i], dimsOther[i], a.Dim(), b.Dim())
+		}
 		inA, inB = append(inA, da), append(inB, db)
 		sa, sb := a.Sizes()[da], b.Sizes()[db]
 		switch {
