@@ -263,10 +263,14 @@ export class Tensor extends Handle {
   sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
    * Another name of `sub`.
+   * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+   * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
    */
   subtract(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Another name of `sub`.
+   * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+   * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
    */
   subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
@@ -283,10 +287,12 @@ export class Tensor extends Handle {
   mul_(other: Tensor | Scalar): this;
   /**
    * Another name of `mul`.
+   * Multiplies `self` by `other`, element by element; the shapes broadcast.
    */
   multiply(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `mul`.
+   * Multiplies `self` by `other`, element by element; the shapes broadcast.
    */
   multiply_(other: Tensor | Scalar): this;
   /**
@@ -303,10 +309,16 @@ export class Tensor extends Handle {
   div_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /**
    * Another name of `div`.
+   * Divides `self` by `other`, element by element; the shapes broadcast.
+   * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+   * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
    */
   divide(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
   /**
    * Another name of `div`.
+   * Divides `self` by `other`, element by element; the shapes broadcast.
+   * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+   * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
    */
   divide_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /**
@@ -375,10 +387,12 @@ export class Tensor extends Handle {
   neg_(): this;
   /**
    * Another name of `neg`.
+   * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
    */
   negative(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `neg`.
+   * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
    */
   negative_(): this;
   /**
@@ -411,10 +425,12 @@ export class Tensor extends Handle {
   abs_(): this;
   /**
    * Another name of `abs`.
+   * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
    */
   absolute(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `abs`.
+   * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
    */
   absolute_(): this;
   /**
@@ -489,10 +505,12 @@ export class Tensor extends Handle {
   ne_(other: Tensor | Scalar): this;
   /**
    * Another name of `ne`.
+   * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
    */
   notEqual(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `ne`.
+   * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
    */
   notEqual_(other: Tensor | Scalar): this;
   /**
@@ -505,10 +523,12 @@ export class Tensor extends Handle {
   lt_(other: Tensor | Scalar): this;
   /**
    * Another name of `lt`.
+   * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   less(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `lt`.
+   * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   less_(other: Tensor | Scalar): this;
   /**
@@ -521,10 +541,12 @@ export class Tensor extends Handle {
   le_(other: Tensor | Scalar): this;
   /**
    * Another name of `le`.
+   * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   lessEqual(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `le`.
+   * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   lessEqual_(other: Tensor | Scalar): this;
   /**
@@ -537,10 +559,12 @@ export class Tensor extends Handle {
   gt_(other: Tensor | Scalar): this;
   /**
    * Another name of `gt`.
+   * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   greater(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `gt`.
+   * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   greater_(other: Tensor | Scalar): this;
   /**
@@ -553,10 +577,12 @@ export class Tensor extends Handle {
   ge_(other: Tensor | Scalar): this;
   /**
    * Another name of `ge`.
+   * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `ge`.
+   * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
    */
   greaterEqual_(other: Tensor | Scalar): this;
   /**
@@ -844,10 +870,12 @@ export class Tensor extends Handle {
   asin_(): this;
   /**
    * Another name of `asin`.
+   * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
    */
   arcsin(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `asin`.
+   * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
    */
   arcsin_(): this;
   /**
@@ -860,10 +888,12 @@ export class Tensor extends Handle {
   acos_(): this;
   /**
    * Another name of `acos`.
+   * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
    */
   arccos(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `acos`.
+   * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
    */
   arccos_(): this;
   /**
@@ -876,10 +906,12 @@ export class Tensor extends Handle {
   atan_(): this;
   /**
    * Another name of `atan`.
+   * The arctangent of every element, in radians. Integers and bool count as the default dtype.
    */
   arctan(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `atan`.
+   * The arctangent of every element, in radians. Integers and bool count as the default dtype.
    */
   arctan_(): this;
   /**
@@ -916,10 +948,12 @@ export class Tensor extends Handle {
   asinh_(): this;
   /**
    * Another name of `asinh`.
+   * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
    */
   arcsinh(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `asinh`.
+   * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
    */
   arcsinh_(): this;
   /**
@@ -932,10 +966,12 @@ export class Tensor extends Handle {
   acosh_(): this;
   /**
    * Another name of `acosh`.
+   * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
    */
   arccosh(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `acosh`.
+   * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
    */
   arccosh_(): this;
   /**
@@ -948,10 +984,12 @@ export class Tensor extends Handle {
   atanh_(): this;
   /**
    * Another name of `atanh`.
+   * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
    */
   arctanh(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `atanh`.
+   * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
    */
   arctanh_(): this;
   /**
@@ -972,10 +1010,12 @@ export class Tensor extends Handle {
   atan2_(other: Tensor): this;
   /**
    * Another name of `atan2`.
+   * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
    */
   arctan2(other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `atan2`.
+   * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
    */
   arctan2_(other: Tensor): this;
   /**
@@ -1411,6 +1451,7 @@ export class Tensor extends Handle {
    */
   outer(vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
+   * Another name of `outer`.
    * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
    */
   ger(vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -1749,10 +1790,12 @@ export class Tensor extends Handle {
   trunc_(): this;
   /**
    * Another name of `trunc`.
+   * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
    */
   fix(options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `trunc`.
+   * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
    */
   fix_(): this;
   /**
@@ -1803,24 +1846,32 @@ export class Tensor extends Handle {
   clamp_(min: Scalar | null, max: Scalar | null): this;
   /**
    * Another name of `clamp`.
+   * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clip(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
   clip(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
   clip(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `clamp`.
+   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
   clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
   clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `clamp`.
+   * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clip_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
   clip_(min: Tensor | null, options?: { max?: Tensor | null }): this;
   clip_(min: Tensor | null, max: Tensor | null): this;
   /**
    * Another name of `clamp`.
+   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
@@ -2343,12 +2394,14 @@ export class Tensor extends Handle {
   swapaxes_(axis0: Int, options: { axis1: Int }): this;
   swapaxes_(axis0: Int, axis1: Int): this;
   /**
-   * `transpose` under another name.
+   * Another name of `transpose`.
+   * Swaps two dimensions.
    */
   swapdims(dim0: Int, options: { dim1: Int }): Tensor;
   swapdims(dim0: Int, dim1: Int): Tensor;
   /**
-   * `transpose` under another name.
+   * Another name of `transpose`.
+   * Swaps two dimensions.
    */
   swapdims_(dim0: Int, options: { dim1: Int }): this;
   swapdims_(dim0: Int, dim1: Int): this;
@@ -2368,11 +2421,13 @@ export class Tensor extends Handle {
   movedim(source: Ints, options: { destination: Ints }): Tensor;
   movedim(source: Ints, destination: Ints): Tensor;
   /**
+   * Another name of `movedim`.
    * Moves dimension `source` to `destination`; the others keep their order.
    */
   moveaxis(source: Int, options: { destination: Int }): Tensor;
   moveaxis(source: Int, destination: Int): Tensor;
   /**
+   * Another name of `movedim`.
    * Moves several dimensions; the others keep their order.
    */
   moveaxis(source: Ints, options: { destination: Ints }): Tensor;
@@ -2500,6 +2555,7 @@ export class Tensor extends Handle {
   split(splitSize: Int, options?: { dim?: Int }): Tensor[];
   split(splitSize: Int, dim: Int): Tensor[];
   /**
+   * Another name of `split_with_sizes`.
    * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
    */
   split(splitSize: Ints, options?: { dim?: Int }): Tensor[];
@@ -2516,16 +2572,19 @@ export class Tensor extends Handle {
   chunk(chunks: Int, dim: Int): Tensor[];
   /**
    * Another name of `chunk`.
+   * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
    */
   unsafeChunk(chunks: Int, options?: { dim?: Int }): Tensor[];
   unsafeChunk(chunks: Int, dim: Int): Tensor[];
   /**
    * Another name of `split`.
+   * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
    */
   unsafeSplit(splitSize: Int, options?: { dim?: Int }): Tensor[];
   unsafeSplit(splitSize: Int, dim: Int): Tensor[];
   /**
    * Another name of `split_with_sizes`.
+   * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
    */
   unsafeSplitWithSizes(splitSizes: Ints, options?: { dim?: Int }): Tensor[];
   unsafeSplitWithSizes(splitSizes: Ints, dim: Int): Tensor[];
@@ -2706,6 +2765,8 @@ export function subAsync(input: Tensor | Scalar, options: { other: Tensor | Scal
 export function subAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `sub`.
+ * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+ * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
  */
 export function subtract(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function subtract(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -2730,6 +2791,7 @@ export function mulAsync(input: Tensor | Scalar, options: { other: Tensor | Scal
 export function mulAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mul`.
+ * Multiplies `self` by `other`, element by element; the shapes broadcast.
  */
 export function multiply(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function multiply(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -2748,6 +2810,9 @@ export function divAsync(input: Tensor | Scalar, options: { other: Tensor | Scal
 export function divAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `div`.
+ * Divides `self` by `other`, element by element; the shapes broadcast.
+ * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+ * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
  */
 export function divide(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
 export function divide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
@@ -2814,6 +2879,7 @@ export function neg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function negAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `neg`.
+ * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
  */
 export function negative(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** negative, off the event loop. */
@@ -2844,6 +2910,7 @@ export function abs(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function absAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `abs`.
+ * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
  */
 export function absolute(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** absolute, off the event loop. */
@@ -2910,6 +2977,7 @@ export function neAsync(input: Tensor, options: { other: Tensor | Scalar; out?: 
 export function neAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `ne`.
+ * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
  */
 export function notEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function notEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -2926,6 +2994,7 @@ export function ltAsync(input: Tensor, options: { other: Tensor | Scalar; out?: 
 export function ltAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `lt`.
+ * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function less(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function less(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -2942,6 +3011,7 @@ export function leAsync(input: Tensor, options: { other: Tensor | Scalar; out?: 
 export function leAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `le`.
+ * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function lessEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function lessEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -2958,6 +3028,7 @@ export function gtAsync(input: Tensor, options: { other: Tensor | Scalar; out?: 
 export function gtAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `gt`.
+ * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function greater(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function greater(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -2974,6 +3045,7 @@ export function geAsync(input: Tensor, options: { other: Tensor | Scalar; out?: 
 export function geAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `ge`.
+ * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
  */
 export function greaterEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
 export function greaterEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -3648,6 +3720,7 @@ export function asin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function asinAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `asin`.
+ * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function arcsin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arcsin, off the event loop. */
@@ -3660,6 +3733,7 @@ export function acos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function acosAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `acos`.
+ * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function arccos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arccos, off the event loop. */
@@ -3672,6 +3746,7 @@ export function atan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function atanAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `atan`.
+ * The arctangent of every element, in radians. Integers and bool count as the default dtype.
  */
 export function arctan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arctan, off the event loop. */
@@ -3702,6 +3777,7 @@ export function asinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function asinhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `asinh`.
+ * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
  */
 export function arcsinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arcsinh, off the event loop. */
@@ -3714,6 +3790,7 @@ export function acosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function acoshAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `acosh`.
+ * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
  */
 export function arccosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arccosh, off the event loop. */
@@ -3726,6 +3803,7 @@ export function atanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function atanhAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `atanh`.
+ * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
  */
 export function arctanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** arctanh, off the event loop. */
@@ -3746,6 +3824,7 @@ export function atan2Async(input: Tensor, options: { other: Tensor; out?: Tensor
 export function atan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `atan2`.
+ * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
  */
 export function arctan2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function arctan2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -3963,7 +4042,8 @@ export function cat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tens
 export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `cat` under another name.
+ * Another name of `cat`.
+ * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
 export function concat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
@@ -3971,7 +4051,8 @@ export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: T
 export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `cat` under another name.
+ * Another name of `cat`.
+ * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
 export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function concatenate(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
@@ -3999,7 +4080,8 @@ export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor | nu
 /** vstack, off the event loop. */
 export function vstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `vstack` under another name.
+ * Another name of `vstack`.
+ * Joins tensors below each other; vectors are rows.
  */
 export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** rowStack, off the event loop. */
@@ -4433,6 +4515,7 @@ export function outer(input: Tensor, vec2: Tensor, options?: { out?: Tensor | nu
 export function outerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function outerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Another name of `outer`.
  * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
  */
 export function ger(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Tensor;
@@ -5095,6 +5178,7 @@ export function trunc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function truncAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `trunc`.
+ * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
  */
 export function fix(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** fix, off the event loop. */
@@ -5136,12 +5220,16 @@ export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: 
 export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `clamp`.
+ * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+ * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
  */
 export function clip(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
 /**
  * Another name of `clamp`.
+ * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+ * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
  */
 export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
@@ -5959,7 +6047,8 @@ export function swapaxes(input: Tensor, axis0: Int, axis1: Int): Tensor;
 export function swapaxesAsync(input: Tensor, options: { axis0: Int; axis1: Int; signal?: Signal | null }): Promise<Tensor>;
 export function swapaxesAsync(input: Tensor, axis0: Int, axis1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `transpose` under another name.
+ * Another name of `transpose`.
+ * Swaps two dimensions.
  */
 export function swapdims(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
 export function swapdims(input: Tensor, dim0: Int, dim1: Int): Tensor;
@@ -5994,11 +6083,13 @@ export function movedimAsync(input: Tensor, source: Int, destination: Int, optio
 export function movedimAsync(input: Tensor, options: { source: Ints; destination: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function movedimAsync(input: Tensor, source: Ints, destination: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Another name of `movedim`.
  * Moves dimension `source` to `destination`; the others keep their order.
  */
 export function moveaxis(input: Tensor, options: { source: Int; destination: Int }): Tensor;
 export function moveaxis(input: Tensor, source: Int, destination: Int): Tensor;
 /**
+ * Another name of `movedim`.
  * Moves several dimensions; the others keep their order.
  */
 export function moveaxis(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
@@ -6140,6 +6231,7 @@ export function split(input: Tensor, options: { splitSize: Int; dim?: Int }): Te
 export function split(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
 export function split(input: Tensor, splitSize: Int, dim: Int): Tensor[];
 /**
+ * Another name of `split_with_sizes`.
  * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
  */
 export function split(input: Tensor, options: { splitSize: Ints; dim?: Int }): Tensor[];
@@ -6175,6 +6267,7 @@ export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int; si
 export function chunkAsync(input: Tensor, chunks: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `chunk`.
+ * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
  */
 export function unsafeChunk(input: Tensor, options: { chunks: Int; dim?: Int }): Tensor[];
 export function unsafeChunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
@@ -6185,6 +6278,7 @@ export function unsafeChunkAsync(input: Tensor, chunks: Int, options?: { dim?: I
 export function unsafeChunkAsync(input: Tensor, chunks: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `split`.
+ * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
  */
 export function unsafeSplit(input: Tensor, options: { splitSize: Int; dim?: Int }): Tensor[];
 export function unsafeSplit(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
@@ -6195,6 +6289,7 @@ export function unsafeSplitAsync(input: Tensor, splitSize: Int, options?: { dim?
 export function unsafeSplitAsync(input: Tensor, splitSize: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `split_with_sizes`.
+ * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
  */
 export function unsafeSplitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Tensor[];
 export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
@@ -6284,84 +6379,99 @@ export function dsplitAsync(input: Tensor, indices: Ints, options?: { signal?: S
 export namespace special {
   /**
    * Another name of `sigmoid`.
+   * 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
    */
   export function expit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.expit, off the event loop. */
   export function expitAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `exp2`.
+   * 2 to the power of every element. Integers and bool count as the default dtype.
    */
   export function exp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.exp2, off the event loop. */
   export function exp2Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `expm1`.
+   * exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
    */
   export function expm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.expm1, off the event loop. */
   export function expm1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `log1p`.
+   * log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
    */
   export function log1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.log1p, off the event loop. */
   export function log1pAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `erf`.
+   * The error function of every element. Integers and bool count as the default dtype.
    */
   export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.erf, off the event loop. */
   export function erfAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `erfc`.
+   * 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
    */
   export function erfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.erfc, off the event loop. */
   export function erfcAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `erfinv`.
+   * The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
    */
   export function erfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.erfinv, off the event loop. */
   export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `lgamma`.
+   * The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
    */
   export function gammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.gammaln, off the event loop. */
   export function gammalnAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `digamma`.
+   * The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
    */
   export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.digamma, off the event loop. */
   export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `digamma`.
+   * The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
    */
   export function psi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.psi, off the event loop. */
   export function psiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `i0`.
+   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
    */
   export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i0, off the event loop. */
   export function i0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `sinc`.
+   * sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
    */
   export function sinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.sinc, off the event loop. */
   export function sincAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `round`.
+   * Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+   * negative). Integers stay as they are and accept no decimals.
    */
   export function round(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
   /** special.round, off the event loop. */
   export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `logit`.
+   * log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
    */
   export function logit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
   export function logit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
@@ -6370,6 +6480,7 @@ export namespace special {
   export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `polygamma`.
+   * The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
    */
   export function polygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
   export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -6378,6 +6489,7 @@ export namespace special {
   export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `mvlgamma`.
+   * The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
    */
   export function multigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
   export function multigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
@@ -6386,6 +6498,7 @@ export namespace special {
   export function multigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `igamma`.
+   * The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
    */
   export function gammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
   export function gammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -6394,6 +6507,7 @@ export namespace special {
   export function gammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `igammac`.
+   * The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
    */
   export function gammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
   export function gammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -6402,6 +6516,7 @@ export namespace special {
   export function gammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `xlogy`.
+   * `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
    */
   export function xlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
