@@ -684,7 +684,7 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
 // Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len);
 
-// Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+// Adds up dimensions until `self` has shape `size`, which must broadcast to its own; `self` itself where it has that shape.
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
 // Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
@@ -1094,7 +1094,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
 // The complex conjugate of every element; a real tensor itself.
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out);
 
-// The complex conjugate of every element, computed.
+// The complex conjugate of every element, computed; a real tensor itself.
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self);
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out);

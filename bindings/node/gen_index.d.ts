@@ -637,11 +637,11 @@ export class Tensor extends Handle {
    */
   conj(): Tensor;
   /**
-   * The complex conjugate of every element, computed.
+   * The complex conjugate of every element, computed; a real tensor itself.
    */
   conjPhysical(options?: { out?: Tensor | null }): Tensor;
   /**
-   * The complex conjugate of every element, computed.
+   * The complex conjugate of every element, computed; a real tensor itself.
    */
   conjPhysical_(): this;
   /**
@@ -1331,7 +1331,7 @@ export class Tensor extends Handle {
   asStridedScatter(src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
   asStridedScatter(src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
   /**
-   * Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+   * Adds up dimensions until `self` has shape `size`, which must broadcast to its own; `self` itself where it has that shape.
    */
   sumToSize(...size: Int[]): Tensor;
   sumToSize(size: Ints): Tensor;
@@ -3169,7 +3169,7 @@ export function conj(input: Tensor): Tensor;
 /** conj, off the event loop. */
 export function conjAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The complex conjugate of every element, computed.
+ * The complex conjugate of every element, computed; a real tensor itself.
  */
 export function conjPhysical(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** conjPhysical, off the event loop. */

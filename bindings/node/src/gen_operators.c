@@ -809,7 +809,7 @@ static const lt_argument arguments_conj[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
 static const lt_argument results_conj[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_conj[] = {
     {"conj", arguments_conj, results_conj, 1, 1, 1, -1, {{call_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -822,7 +822,7 @@ static const lt_argument arguments_conj_physical[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
 static const lt_argument results_conj_physical[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_conj_physical[] = {
     {"conjPhysical", arguments_conj_physical, results_conj_physical, 1, 1, 1, -1, {{call_conj_physical, NULL}, {call_conj_physical_, NULL}, {call_conj_physical_out, NULL}}},
@@ -3155,7 +3155,7 @@ static const lt_argument arguments_sum_to_size[] = {
     {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_sum_to_size[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_sum_to_size[] = {
     {"sumToSize", arguments_sum_to_size, results_sum_to_size, 2, 2, 1, -1, {{call_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}},

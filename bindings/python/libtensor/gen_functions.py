@@ -3351,7 +3351,7 @@ def conj(input):
 
 @_makes("T", "tensor_words_conj_physical")
 def conj_physical(input, *, out=None):
-    """The complex conjugate of every element, computed.
+    """The complex conjugate of every element, computed; a real tensor itself.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -3376,7 +3376,7 @@ def conj_physical(input, *, out=None):
 
 @_changes("T", "tensor_words_conj_physical_")
 def conj_physical_(input):
-    """The complex conjugate of every element, computed.
+    """The complex conjugate of every element, computed; a real tensor itself.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -8967,7 +8967,7 @@ def unravel_index(indices, shape):
 
 @_makes("TV", "tensor_words_sum_to_size")
 def sum_to_size(input, size, *more):
-    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own.
+    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own; `input` itself where it has that shape.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
