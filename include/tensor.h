@@ -91,7 +91,7 @@ typedef enum tensor_device_type {
   TENSOR_CPU = 0,
   TENSOR_CUDA = 1,
   TENSOR_META = 2,  // sizes, strides and dtype without data
-  TENSOR_MPS = 3,   // these have a name here and no backend
+  TENSOR_MPS = 3,  // these have a name here and no backend
   TENSOR_XPU = 4,
   TENSOR_XLA = 5
 } tensor_device_type;
@@ -102,7 +102,15 @@ typedef struct tensor_device {
   int32_t index;
 } tensor_device;
 
-typedef enum tensor_layout { TENSOR_LAYOUT_NONE = -1, TENSOR_STRIDED = 0, TENSOR_SPARSE_COO = 1, TENSOR_SPARSE_CSR = 2, TENSOR_SPARSE_CSC = 3, TENSOR_SPARSE_BSR = 4, TENSOR_SPARSE_BSC = 5 } tensor_layout;
+typedef enum tensor_layout {
+  TENSOR_LAYOUT_NONE = -1,
+  TENSOR_STRIDED = 0,
+  TENSOR_SPARSE_COO = 1,
+  TENSOR_SPARSE_CSR = 2,
+  TENSOR_SPARSE_CSC = 3,
+  TENSOR_SPARSE_BSR = 4,
+  TENSOR_SPARSE_BSC = 5
+} tensor_layout;
 
 typedef enum tensor_memory_format {
   TENSOR_FORMAT_NONE = -1,

@@ -1,18 +1,40 @@
 package schema
 
-import "github.com/libtensor/libtensor/engine/dtype"
+import (
+	"fmt"
+	"strings"
 
-// Layouts are the names of tensor layouts, in the order of their numbers.
-var Layouts = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+)
 
-// MemoryFormats are the names of memory formats, in the order of their numbers.
-var MemoryFormats = []string{"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"}
+// The names that the C header and the packages have too, in the order of their numbers.
+var (
+	DTypes        = list[dtype.DType]()
+	Devices       = named[device.Type]()
+	Layouts       = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+	MemoryFormats = named[shape.MemoryFormat]()
+)
 
-// DTypes are all dtypes in the order of their numbers: those of tensors, then the quantized ones that storages alone have.
-func DTypes() []dtype.DType {
-	var all []dtype.DType
-	for d := dtype.DType(0); d.String() != dtype.None.String(); d++ {
-		all = append(all, d)
+type enumeration interface {
+	~int8
+	fmt.Stringer
+}
+
+// list has the values from 0 to the last that has a name.
+func list[T enumeration]() []T {
+	var all []T
+	for v := T(0); v.String() != T(-1).String(); v++ {
+		all = append(all, v)
 	}
 	return all
+}
+
+func named[T enumeration]() []string {
+	var names []string
+	for _, v := range list[T]() {
+		names = append(names, strings.TrimPrefix(v.String(), "torch."))
+	}
+	return names
 }

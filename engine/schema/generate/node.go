@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
@@ -158,13 +159,6 @@ func (f form) nodeCall() string {
 
 func (f form) nodeSymbol() string { return "call_" + strings.TrimPrefix(f.name(), "tensor_") }
 
-// nodeEnums are the defaults that name a constant.
-var nodeEnums = map[string]map[string]string{
-	"dtype":         {"bool": "TENSOR_BOOL", "long": "TENSOR_INT64", "int64": "TENSOR_INT64", "float": "TENSOR_FLOAT32", "float32": "TENSOR_FLOAT32", "double": "TENSOR_FLOAT64", "float64": "TENSOR_FLOAT64"},
-	"layout":        {"strided": "TENSOR_STRIDED"},
-	"memory_format": {"contiguous_format": "TENSOR_CONTIGUOUS", "preserve_format": "TENSOR_PRESERVE", "channels_last": "TENSOR_CHANNELS_LAST"},
-}
-
 // nodeNumber is a number in C.
 func nodeNumber(text string) (string, error) {
 	switch text {
@@ -267,8 +261,11 @@ func nodeDefault(a schema.Arg) (string, error) {
 		if none {
 			return "{.i = -1}", nil
 		}
-		if c, ok := nodeEnums[a.Type.Base][text]; ok {
-			return "{.i = " + c + "}", nil
+		if d, ok := dtype.Parse(text); ok && a.Type.Base == "dtype" {
+			return "{.i = TENSOR_" + strings.ToUpper(d.String()) + "}", nil
+		}
+		if slices.Contains(schema.Layouts, text) || slices.Contains(schema.MemoryFormats, text) {
+			return "{.i = TENSOR_" + strings.ToUpper(strings.TrimSuffix(text, "_format")) + "}", nil
 		}
 	}
 	return "", wrong

@@ -11,9 +11,7 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, beside the operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
-	"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
-	"strided", "contiguousFormat", "preserveFormat", "channelsLast", "channelsLast3d"}
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads"}
 
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
@@ -282,7 +280,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, map[string]string{"Banner": cBanner, "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
+	err = t.Execute(&b, map[string]any{"Banner": cBanner, "Names": nodeConstantTypes(), "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
 		"GeneratorMethods": methods["Generator"].String()})
 	return b.String(), err
 }
@@ -290,6 +288,9 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 // nodeModule is the ES module: it names what the CommonJS module exports.
 func nodeModule(entries []*nodeEntry) string {
 	names := slices.Clone(nodeExports)
+	for _, name := range nodeConstants() {
+		names = append(names, schema.Camel(name, false))
+	}
 	for _, e := range entries {
 		if !e.isFunction() {
 			continue
