@@ -117,13 +117,13 @@ test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy
 	.ci/adding_an_operator.py
 
 laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md); LAWS="--budget 300 --seed 2" gives other arguments
-	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages))
+	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads))
 
 soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
 	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 100)
 
-sanitize: setup ## Laws, hostile calls and threads over C and C++ code built with ASan and UBSan, in build/sanitized
-	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),--only views --only outputs --only refusals --only pieces --only hostile --only threads --rounds 20)
+sanitize: setup ## Laws, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
+	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
 
 bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
 	$(PYTHON) examples/bench/run.py

@@ -185,12 +185,12 @@ func (s *scattering) write(to *tensor.Tensor) error {
 
 // reduce combines by a named operation: sum, prod, mean, amax, amin.
 func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) error {
-	if to.IsMeta() {
-		return nil
-	}
 	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
 		return status.NotImplementedf("%s: %s is not implemented for dtype %v", s.op, name, to.DType())
+	}
+	if to.IsMeta() {
+		return nil
 	}
 	view, ok, err := s.into(to)
 	if !ok {
