@@ -113,12 +113,9 @@ func trace(stack []uintptr) string {
 }
 
 func fail(err error) C.int32_t {
-	code := status.Internal
-	var e *status.Error
-	if errors.As(err, &e) {
-		code = e.Code
-	}
+	e := &status.Error{Code: status.Internal}
+	errors.As(err, &e)
 	message := append([]byte(err.Error()), 0)
-	C.lt_fail(C.int32_t(code), (*C.char)(unsafe.Pointer(&message[0])))
-	return C.int32_t(code)
+	C.lt_fail(C.int32_t(e.Errno), (*C.char)(unsafe.Pointer(&message[0])))
+	return C.int32_t(e.Code)
 }

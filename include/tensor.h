@@ -198,6 +198,9 @@ typedef void (*tensor_deleter)(void *context);
 TENSOR_API int32_t tensor_version(void);
 // The message of the calling thread's last failed call; "" before any. Borrowed until the thread's next failure.
 TENSOR_API const char *tensor_last_error(void);
+// The system's error number, such as ENOENT, behind the calling thread's last failed call; 0 where none
+// is. Calls that fail with TENSOR_ERROR_IO since the system refuses have one.
+TENSOR_API int32_t tensor_last_errno(void);
 // Frees a tensor. NULL is fine. Freeing a freed or foreign handle returns TENSOR_ERROR_HANDLE and does nothing.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self);
