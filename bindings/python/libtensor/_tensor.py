@@ -3,7 +3,7 @@
 import copy
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
-from . import _device, _direct, _dtypes, _overrides, _print
+from . import _device, _direct, _dtypes, _forked, _overrides, _print
 from ._library import Device, getter
 from ._size import Size
 
@@ -53,6 +53,7 @@ def real_element(tensor):
     return found.real
 
 
+@_forked.rebuilds
 def as_object(kind, make, args):
     """The object of a subclass in a pickle."""
     return make(*args).as_subclass(kind)
@@ -399,6 +400,7 @@ class Tensor(_direct.TensorBase):
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 
+    @_forked.shows
     def __repr__(self, *, tensor_contents=None):
         name = type(self).__name__
         with _overrides.disabled():
