@@ -21,6 +21,12 @@ CPU = _device.of(Device(0, -1))
 make_size = tuple.__new__
 
 
+def checked(value, function, argument):
+    if isinstance(value, Tensor):
+        return value
+    raise _errors.wrong_type(function, argument, "Tensor", value)
+
+
 def wrapped_dim(dim, n, what):
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(f"{what}: argument 'dim' must be int, not {type(dim).__name__}")
@@ -241,6 +247,7 @@ class Tensor(_direct.TensorBase):
         >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda a, b: a * b)
         tensor([3, 8])
         """
+        other = checked(other, "map_", "other")
         pairs = zip(self.flatten().tolist(), other.expand(self.shape).flatten().tolist(), strict=True)
         return self.copy_(_create.tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).view(self.shape))
 
