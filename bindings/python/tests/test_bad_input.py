@@ -219,3 +219,22 @@ def test_broadcast_shapes_names_itself(shape):
     with pytest.raises(RuntimeError, match=rf"^broadcast_shapes\(\): .*ints, not {type(shape).__name__}$"):
         torch.broadcast_shapes((2, 1), shape)
     assert torch.broadcast_shapes(3, [2, 1], torch.Size((1,))) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda z: z(3).index_copy(0, torch.tensor([0]), z(2)), IndexError, "index has 1 elements"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(2, 2)), IndexError, "index has 1 elements"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(2)), IndexError, r"source of shape \[2\]"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(1, 3)), RuntimeError, r"source of shape \[1 3\]"),
+        (lambda z: z(()).repeat_interleave(2, dim=-1), IndexError, "dimension -1 was given, but the tensor has no dimensions"),
+        (lambda z: z(()).repeat_interleave(torch.tensor([2]), dim=0), IndexError, "no dimensions"),
+        (lambda z: z(3, 0).kthvalue(1), IndexError, "dim 1 to have non-zero size"),
+        (lambda z: z(0, 3).kthvalue(5, 0), IndexError, "dim 0 to have non-zero size"),
+        (lambda z: z(0, 3).kthvalue(4), RuntimeError, "out of range for dimension 1 with size 3"),
+    ],
+)
+def test_indices_that_do_not_fit_are_index_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call(torch.zeros)
