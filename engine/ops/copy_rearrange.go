@@ -97,6 +97,9 @@ func RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim Int, outputSize In
 	if err != nil {
 		return nil, err
 	}
+	if from.Dim() == 0 {
+		return nil, status.Indexf("%s: dimension %d was given, but the tensor has no dimensions", op, int64(dim))
+	}
 	n := sizeAt(from, d)
 	times := repeats
 	if repeats.Dim() == 0 || repeats.Dim() == 1 && repeats.Sizes()[0] == 1 {

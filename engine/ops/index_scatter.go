@@ -138,7 +138,11 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 	want[s.d] = index.Numel()
 	if !slices.Equal(want, s.source.Sizes()) {
 		if source.Dim() != 0 || index.Numel() != 1 || shape.Product(want) != 1 {
-			return s, status.Runtimef("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
+			fail := status.Runtimef
+			if found := s.source.Sizes(); op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) && slices.Equal(want[s.d+1:], found[s.d+1:])) {
+				fail = status.Indexf // the number of dimensions, or of indices
+			}
+			return s, fail("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
 		}
 		if s.source, err = s.hold(s.source.View(op, want, make([]int64, len(want)), s.source.Offset())); err != nil {
 			return s, err

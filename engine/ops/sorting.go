@@ -37,6 +37,9 @@ func lastOrder(ndim, dim int) []int {
 	return order
 }
 
+// ordersInPlace tells whether the output may be the input itself: no line is written before it is sorted.
+func ordersInPlace(op string) bool { return op == "sort" || op == "topk" }
+
 // lines runs a sorting kernel, which needs scratch for some entries, on every line of self along dim, giving keep elements of
 // each. values and indices have self's shape with keep in place of dim's size.
 func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
@@ -61,7 +64,7 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{values, indices} {
 		targets[i] = s.permute(t, order...)
-		if sorted[i] = targets[i]; s.Err == nil && !targets[i].IsContiguous() {
+		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
 			sorted[i] = s.empty(t, t.DType(), targets[i].Sizes()...)
 		}
 	}
@@ -298,6 +301,13 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	at, err := shape.WrapDim("kthvalue", dim, self.Dim())
 	if err != nil {
+		return nil, nil, err
+	}
+	mask, err := oneDim("kthvalue", self, Int(dim))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkNotEmpty("kthvalue", self, mask, false); err != nil {
 		return nil, nil, err
 	}
 	if _, n, _ := lanes(self.Sizes(), at); k < 1 || k > n {

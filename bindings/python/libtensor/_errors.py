@@ -2,6 +2,11 @@
 
 from ._library import last_errno, last_error
 
+
+class ForkedError(RuntimeError):
+    """The library was called in a forked child."""
+
+
 KINDS = {
     1: RuntimeError,
     2: ValueError,
@@ -10,7 +15,7 @@ KINDS = {
     5: NotImplementedError,
     6: MemoryError,
     7: RuntimeError,  # handle
-    8: RuntimeError,  # forked child
+    8: ForkedError,
     9: RuntimeError,  # internal
     10: OSError,
 }
