@@ -5018,7 +5018,7 @@ func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tens
 		err = refused("cov", key)
 		return
 	}
-	return ops.Cov(self, correction, fweights, aweights)
+	return composed.Cov(c, self, correction, fweights, aweights)
 }
 
 // Corrcoef is the operator corrcoef.
@@ -5030,7 +5030,7 @@ func (c Ctx) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("corrcoef", key)
 		return
 	}
-	return ops.Corrcoef(self)
+	return composed.Corrcoef(c, self)
 }
 
 // Cross is the operator cross.

@@ -20,9 +20,16 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
-	if err := sameDType(s.Op, out, t.DType()); err != nil {
+	return Deliver(s.Op, out, t)
+}
+
+// Deliver writes t, a result of its own memory, to out, which takes its shape.
+func Deliver(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := sameDType(op, out, t.DType()); err != nil {
 		return nil, err
 	}
+	s := within(op)
+	defer s.Close()
 	if to := s.into(out, t); s.Err == nil {
 		return s.deliver(to)
 	}
