@@ -56,7 +56,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	centred := s.sub(x, mean)
 	weighted := centred
 	if w != nil {
-		weighted = s.cast(s.mul(centred, w), centred)
+		weighted = s.cast(s.mul(centred, w), centred.DType())
 	}
 	if d.IsComplex() {
 		weighted = s.unary(s.c.ConjPhysical, weighted)

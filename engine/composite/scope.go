@@ -4,9 +4,11 @@ package composite
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -74,7 +76,7 @@ func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
 
 // number is an operand that counts as a plain number.
 func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
-func (s *scope) float(v float64) *tensor.Tensor        { return s.number(dtype.FloatScalar(v)) }
+func (s *scope) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 
 // sum adds up over dims, or over all where there are none.
 func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
@@ -92,12 +94,12 @@ func (s *scope) mean(t *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor 
 	return s.Keep(s.c.Mean(nil, t, []int64{dim}, true, d))
 }
 
-// cast is t in the dtype of like.
-func (s *scope) cast(t, like *tensor.Tensor) *tensor.Tensor {
+// cast is t in dtype d: itself where it has that already.
+func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(s.c.TypeAs(t, like))
+	return s.Keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {

@@ -22,13 +22,13 @@ const (
 
 // function is what the façade needs to know of the Go function behind an operator.
 type function struct {
-	op      string // the operator's name in errors
-	name    string // in Go
-	params  []param
-	results []string // types
+	op       string // the operator's name in errors
+	name     string // in Go
+	params   []param
+	results  []string // types
 	any      bool     // takes tensors of every kind
 	composed bool     // of engine/composite
-	written []param  // those that the operator writes to: tensors and storages
+	written  []param  // those that the operator writes to: tensors and storages
 }
 
 type param struct{ name, typ string }
