@@ -1295,27 +1295,27 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 
 // BartlettWindow is the operator bartlett_window.
 func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.BartlettWindow(length, periodic, d, layout, dev)
+	return composed.BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
 // HannWindow is the operator hann_window.
 func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.HannWindow(length, periodic, d, layout, dev)
+	return composed.HannWindow(c, length, periodic, d, layout, dev)
 }
 
 // HammingWindow is the operator hamming_window.
 func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.HammingWindow(length, periodic, alpha, beta, d, layout, dev)
+	return composed.HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
 // BlackmanWindow is the operator blackman_window.
 func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.BlackmanWindow(length, periodic, d, layout, dev)
+	return composed.BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
 // KaiserWindow is the operator kaiser_window.
 func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.KaiserWindow(length, periodic, beta, d, layout, dev)
+	return composed.KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
 // Vander is the operator vander.
@@ -1327,7 +1327,7 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Te
 		err = refused("vander", key)
 		return
 	}
-	return ops.Vander(x, n, increasing)
+	return composed.Vander(c, x, n, increasing)
 }
 
 // Save is the operator save.
@@ -2939,9 +2939,7 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		err = refused("inner", key)
 		return
 	}
-	r0, err = ops.Inner(out, self, other)
-	wrote(out)
-	return
+	return composed.Inner(c, out, self, other)
 }
 
 // Outer is the operator outer.
@@ -3037,7 +3035,7 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, 
 		err = refused("einsum", key)
 		return
 	}
-	return ops.Einsum(text, operands)
+	return composed.Einsum(c, text, operands)
 }
 
 // Tensordot is the operator tensordot.
@@ -3049,9 +3047,7 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.
 		err = refused("tensordot", key)
 		return
 	}
-	r0, err = ops.Tensordot(out, self, other, dims)
-	wrote(out)
-	return
+	return composed.Tensordot(c, out, self, other, dims)
 }
 
 // TensordotDims is the operator tensordot.
@@ -3063,9 +3059,7 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 		err = refused("tensordot", key)
 		return
 	}
-	r0, err = ops.TensordotDims(out, self, other, dimsSelf, dimsOther)
-	wrote(out)
-	return
+	return composed.TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 }
 
 // Kron is the operator kron.
@@ -3077,9 +3071,7 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		err = refused("kron", key)
 		return
 	}
-	r0, err = ops.Kron(out, self, other)
-	wrote(out)
-	return
+	return composed.Kron(c, out, self, other)
 }
 
 // Cdist is the operator cdist.
@@ -4956,9 +4948,7 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 		err = refused("diff", key)
 		return
 	}
-	r0, err = ops.Diff(out, self, n, dim, prepend, append)
-	wrote(out)
-	return
+	return composed.Diff(c, out, self, n, dim, prepend, append)
 }
 
 // Trapezoid is the operator trapezoid.
@@ -4970,7 +4960,7 @@ func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor
 		err = refused("trapezoid", key)
 		return
 	}
-	return ops.Trapezoid(y, dx, dim)
+	return composed.Trapezoid(c, y, dx, dim)
 }
 
 // TrapezoidX is the operator trapezoid.
@@ -4982,7 +4972,7 @@ func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err 
 		err = refused("trapezoid", key)
 		return
 	}
-	return ops.TrapezoidX(y, x, dim)
+	return composed.TrapezoidX(c, y, x, dim)
 }
 
 // CumulativeTrapezoid is the operator cumulative_trapezoid.
@@ -4994,7 +4984,7 @@ func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (
 		err = refused("cumulative_trapezoid", key)
 		return
 	}
-	return ops.CumulativeTrapezoid(y, dx, dim)
+	return composed.CumulativeTrapezoid(c, y, dx, dim)
 }
 
 // CumulativeTrapezoidX is the operator cumulative_trapezoid.
@@ -5006,7 +4996,7 @@ func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Te
 		err = refused("cumulative_trapezoid", key)
 		return
 	}
-	return ops.CumulativeTrapezoidX(y, x, dim)
+	return composed.CumulativeTrapezoidX(c, y, x, dim)
 }
 
 // Cov is the operator cov.
@@ -5042,9 +5032,7 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Ten
 		err = refused("cross", key)
 		return
 	}
-	r0, err = ops.Cross(out, self, other, dim)
-	wrote(out)
-	return
+	return composed.Cross(c, out, self, other, dim)
 }
 
 // Trace is the operator trace.
@@ -5056,7 +5044,7 @@ func (c Ctx) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("trace", key)
 		return
 	}
-	return ops.Trace(self)
+	return composed.Trace(c, self)
 }
 
 // Dist is the operator dist.
@@ -5068,7 +5056,7 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor
 		err = refused("dist", key)
 		return
 	}
-	return ops.Dist(self, other, p)
+	return composed.Dist(c, self, other, p)
 }
 
 // Bincount is the operator bincount.
@@ -5160,9 +5148,7 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 		err = refused("quantile", key)
 		return
 	}
-	r0, err = ops.Quantile(out, self, q, dim, keepdim, interpolation)
-	wrote(out)
-	return
+	return composed.Quantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Nanquantile is the operator nanquantile.
@@ -5174,9 +5160,7 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 		err = refused("nanquantile", key)
 		return
 	}
-	r0, err = ops.Nanquantile(out, self, q, dim, keepdim, interpolation)
-	wrote(out)
-	return
+	return composed.Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Gradient is the operator gradient.
@@ -5188,7 +5172,7 @@ func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, e
 		err = refused("gradient", key)
 		return
 	}
-	return ops.Gradient(self, spacing, dims, edgeOrder)
+	return composed.Gradient(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientScalars is the operator gradient.
@@ -5200,7 +5184,7 @@ func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims [
 		err = refused("gradient", key)
 		return
 	}
-	return ops.GradientScalars(self, spacing, dims, edgeOrder)
+	return composed.GradientScalars(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientTensors is the operator gradient.
@@ -5212,7 +5196,7 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 		err = refused("gradient", key)
 		return
 	}
-	return ops.GradientTensors(self, spacing, dims, edgeOrder)
+	return composed.GradientTensors(c, self, spacing, dims, edgeOrder)
 }
 
 // Renorm is the operator renorm.
@@ -5224,9 +5208,7 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 		err = refused("renorm", key)
 		return
 	}
-	r0, err = ops.Renorm(out, self, p, dim, maxnorm)
-	wrote(out)
-	return
+	return composed.Renorm(c, out, self, p, dim, maxnorm)
 }
 
 // FromData is the operator from_data.

@@ -110,6 +110,11 @@ type Backend struct {
 	NewFull                func(c Ctx, self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	NewZeros               func(c Ctx, self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	NewOnes                func(c Ctx, self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	BartlettWindow         func(c Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	HannWindow             func(c Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	HammingWindow          func(c Ctx, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	BlackmanWindow         func(c Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	KaiserWindow           func(c Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	Vander                 func(c Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error)
 	Save                   func(c Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error
 	SaveBytes              func(c Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error)

@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -19,6 +20,27 @@ type scope struct {
 }
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
+
+// Keep remembers a step's result; its error speaks of the composition.
+func (s *scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
+	s.step(err)
+	return s.Scope.Keep(t, nil)
+}
+
+// step takes the error of a step that has no result to keep.
+func (s *scope) step(err error) {
+	if s.Err == nil && err != nil {
+		s.Err = status.In(s.Op, err)
+	}
+}
+
+// last is the result of the last step, which writes to out itself.
+func (s *scope) last(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	if err != nil {
+		return nil, status.In(s.Op, err)
+	}
+	return t, nil
+}
 
 // result hands t over, or writes it to out where there is one.
 func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
@@ -94,6 +116,14 @@ func (s *scope) mean(t *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor 
 	return s.Keep(s.c.Mean(nil, t, []int64{dim}, true, d))
 }
 
+// sumOut adds up over dims, which stay with size 1, in dtype d or in the dtype that sums have.
+func (s *scope) sumOut(t *tensor.Tensor, dims []int64, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || len(dims) == 0 {
+		return t
+	}
+	return s.Keep(s.c.Sum(nil, t, dims, true, d))
+}
+
 // cast is t in dtype d: itself where it has that already.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil {
@@ -102,26 +132,12 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
-func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+// where is a where condition holds and b elsewhere.
+func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(s.c.Reshape(t, sizes))
-}
-
-func (s *scope) permute(t *tensor.Tensor, order ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Permute(t, order))
-}
-
-// wide views t with a new dimension of size 1 at dim.
-func (s *scope) wide(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Unsqueeze(nil, t, dim))
+	return s.Keep(s.c.Where(nil, condition, a, b))
 }
 
 // value is the only element of t; unknown where t has no data, and after an error.

@@ -5,6 +5,7 @@ import "github.com/libtensor/libtensor/engine/tensor"
 // What the tests outside of the package, which run over the façade, need of it.
 var (
 	CastTo     = castTo
+	FillWith   = fillWith
 	Expanded   = expanded
 	Lanes      = lanes
 	Permuted   = permuted
@@ -18,6 +19,7 @@ var (
 	OnMeta   = onMeta
 	SameBits = sameBits
 	CodeOf   = codeOf
+	Cycle    = cycle
 )
 
 // Elements are the elements of a contiguous tensor.

@@ -20,4 +20,5 @@ var (
 	onMeta   = ops.OnMeta
 	sameBits = ops.SameBits
 	codeOf   = ops.CodeOf
+	cycle    = ops.Cycle
 )

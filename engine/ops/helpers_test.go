@@ -73,3 +73,12 @@ func codeOf(err error) status.Code {
 	}
 	return status.Internal
 }
+
+// cycle is n small whole numbers.
+func cycle(n int64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i%7) - 3
+	}
+	return values
+}

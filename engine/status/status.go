@@ -2,7 +2,10 @@
 // exceptions, and a message that names the operator, the argument, the values and what would work.
 package status
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Code classifies an error. The numbers are those of tensor_status in tensor.h and never change.
 type Code int32
@@ -54,3 +57,16 @@ func Memoryf(format string, args ...any) error { return newf(Memory, format, arg
 
 // IOf makes an IO error.
 func IOf(format string, args ...any) error { return newf(IO, format, args) }
+
+// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...".
+func In(op string, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	step, text, found := strings.Cut(e.Msg, ": ")
+	if !found || step == op || strings.Contains(step, " ") {
+		return err
+	}
+	return &Error{e.Code, op + ": " + text}
+}
