@@ -2257,9 +2257,7 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 		err = refused("hstack", key)
 		return
 	}
-	r0, err = ops.Hstack(out, tensors)
-	wrote(out)
-	return
+	return composed.Hstack(c, out, tensors)
 }
 
 // Vstack is the operator vstack.
@@ -2271,9 +2269,7 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 		err = refused("vstack", key)
 		return
 	}
-	r0, err = ops.Vstack(out, tensors)
-	wrote(out)
-	return
+	return composed.Vstack(c, out, tensors)
 }
 
 // Dstack is the operator dstack.
@@ -2285,9 +2281,7 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 		err = refused("dstack", key)
 		return
 	}
-	r0, err = ops.Dstack(out, tensors)
-	wrote(out)
-	return
+	return composed.Dstack(c, out, tensors)
 }
 
 // ColumnStack is the operator column_stack.
@@ -2299,9 +2293,7 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tens
 		err = refused("column_stack", key)
 		return
 	}
-	r0, err = ops.ColumnStack(out, tensors)
-	wrote(out)
-	return
+	return composed.ColumnStack(c, out, tensors)
 }
 
 // Atleast1d is the operator atleast_1d.
@@ -2313,7 +2305,7 @@ func (c Ctx) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("atleast_1d", key)
 		return
 	}
-	return ops.Atleast1d(self)
+	return composed.Atleast1d(c, self)
 }
 
 // Atleast1dSequence is the operator atleast_1d.
@@ -2325,7 +2317,7 @@ func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		err = refused("atleast_1d", key)
 		return
 	}
-	return ops.Atleast1dSequence(tensors)
+	return composed.Atleast1dSequence(c, tensors)
 }
 
 // Atleast2d is the operator atleast_2d.
@@ -2337,7 +2329,7 @@ func (c Ctx) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("atleast_2d", key)
 		return
 	}
-	return ops.Atleast2d(self)
+	return composed.Atleast2d(c, self)
 }
 
 // Atleast2dSequence is the operator atleast_2d.
@@ -2349,7 +2341,7 @@ func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		err = refused("atleast_2d", key)
 		return
 	}
-	return ops.Atleast2dSequence(tensors)
+	return composed.Atleast2dSequence(c, tensors)
 }
 
 // Atleast3d is the operator atleast_3d.
@@ -2361,7 +2353,7 @@ func (c Ctx) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("atleast_3d", key)
 		return
 	}
-	return ops.Atleast3d(self)
+	return composed.Atleast3d(c, self)
 }
 
 // Atleast3dSequence is the operator atleast_3d.
@@ -2373,7 +2365,7 @@ func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		err = refused("atleast_3d", key)
 		return
 	}
-	return ops.Atleast3dSequence(tensors)
+	return composed.Atleast3dSequence(c, tensors)
 }
 
 // BroadcastTensors is the operator broadcast_tensors.
@@ -2385,7 +2377,7 @@ func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, er
 		err = refused("broadcast_tensors", key)
 		return
 	}
-	return ops.BroadcastTensors(tensors)
+	return composed.BroadcastTensors(c, tensors)
 }
 
 // Meshgrid is the operator meshgrid.
@@ -2397,7 +2389,7 @@ func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.T
 		err = refused("meshgrid", key)
 		return
 	}
-	return ops.Meshgrid(tensors, indexing)
+	return composed.Meshgrid(c, tensors, indexing)
 }
 
 // CartesianProd is the operator cartesian_prod.
@@ -2409,7 +2401,7 @@ func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err err
 		err = refused("cartesian_prod", key)
 		return
 	}
-	return ops.CartesianProd(tensors)
+	return composed.CartesianProd(c, tensors)
 }
 
 // Combinations is the operator combinations.
@@ -2433,7 +2425,7 @@ func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		err = refused("block_diag", key)
 		return
 	}
-	return ops.BlockDiag(tensors)
+	return composed.BlockDiag(c, tensors)
 }
 
 // Repeat is the operator repeat.
@@ -2457,7 +2449,7 @@ func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 		err = refused("tile", key)
 		return
 	}
-	return ops.Tile(self, dims)
+	return composed.Tile(c, self, dims)
 }
 
 // RepeatInterleaveSelf is the operator repeat_interleave.
@@ -2469,7 +2461,7 @@ func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outpu
 		err = refused("repeat_interleave", key)
 		return
 	}
-	return ops.RepeatInterleaveSelf(self, repeats, dim, outputSize)
+	return composed.RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleaveTensor is the operator repeat_interleave.
@@ -2481,7 +2473,7 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 		err = refused("repeat_interleave", key)
 		return
 	}
-	return ops.RepeatInterleaveTensor(self, repeats, dim, outputSize)
+	return composed.RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleave is the operator repeat_interleave.
@@ -2505,7 +2497,7 @@ func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor,
 		err = refused("roll", key)
 		return
 	}
-	return ops.Roll(self, shifts, dims)
+	return composed.Roll(c, self, shifts, dims)
 }
 
 // Flip is the operator flip.
@@ -2529,7 +2521,7 @@ func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("fliplr", key)
 		return
 	}
-	return ops.Fliplr(self)
+	return composed.Fliplr(c, self)
 }
 
 // Flipud is the operator flipud.
@@ -2541,7 +2533,7 @@ func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		err = refused("flipud", key)
 		return
 	}
-	return ops.Flipud(self)
+	return composed.Flipud(c, self)
 }
 
 // Rot90 is the operator rot90.
@@ -2553,7 +2545,7 @@ func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tenso
 		err = refused("rot90", key)
 		return
 	}
-	return ops.Rot90(self, k, dims)
+	return composed.Rot90(c, self, k, dims)
 }
 
 // Tril is the operator tril.
@@ -2691,7 +2683,7 @@ func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, er
 		err = refused("sum_to_size", key)
 		return
 	}
-	return ops.SumToSize(self, size)
+	return composed.SumToSize(c, self, size)
 }
 
 // ConstantPadNd is the operator constant_pad_nd.
@@ -3717,7 +3709,7 @@ func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err err
 		err = refused("std", key)
 		return
 	}
-	return ops.Std(self, unbiased)
+	return composed.Std(c, self, unbiased)
 }
 
 // StdDim is the operator std.
@@ -3729,9 +3721,7 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		err = refused("std", key)
 		return
 	}
-	r0, err = ops.StdDim(out, self, dim, unbiased, keepdim)
-	wrote(out)
-	return
+	return composed.StdDim(c, out, self, dim, unbiased, keepdim)
 }
 
 // StdCorrection is the operator std.
@@ -3757,7 +3747,7 @@ func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err err
 		err = refused("var", key)
 		return
 	}
-	return ops.Var(self, unbiased)
+	return composed.Var(c, self, unbiased)
 }
 
 // VarDim is the operator var.
@@ -3769,9 +3759,7 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		err = refused("var", key)
 		return
 	}
-	r0, err = ops.VarDim(out, self, dim, unbiased, keepdim)
-	wrote(out)
-	return
+	return composed.VarDim(c, out, self, dim, unbiased, keepdim)
 }
 
 // VarCorrection is the operator var.
@@ -3797,7 +3785,7 @@ func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 
 		err = refused("std_mean", key)
 		return
 	}
-	return ops.StdMean(self, unbiased)
+	return composed.StdMean(c, self, unbiased)
 }
 
 // StdMeanDim is the operator std_mean.
@@ -3809,7 +3797,7 @@ func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 		err = refused("std_mean", key)
 		return
 	}
-	return ops.StdMeanDim(self, dim, unbiased, keepdim)
+	return composed.StdMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // StdMeanCorrection is the operator std_mean.
@@ -3833,7 +3821,7 @@ func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 
 		err = refused("var_mean", key)
 		return
 	}
-	return ops.VarMean(self, unbiased)
+	return composed.VarMean(c, self, unbiased)
 }
 
 // VarMeanDim is the operator var_mean.
@@ -3845,7 +3833,7 @@ func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 		err = refused("var_mean", key)
 		return
 	}
-	return ops.VarMeanDim(self, dim, unbiased, keepdim)
+	return composed.VarMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // VarMeanCorrection is the operator var_mean.

@@ -88,6 +88,13 @@ func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.T
 	return s.Keep(s.c.NewEmpty(t, sizes, d, tensor.NoLayout, device.None))
 }
 
+// copy writes src, broadcast and converted, to dst.
+func (s *scope) copy(dst, src *tensor.Tensor) {
+	if s.Err == nil {
+		s.step(s.c.Copy(dst, src, false))
+	}
+}
+
 // outside lists the dimensions of t that are not in mask, and their sizes.
 func outside(t *tensor.Tensor, mask []bool) (dims, sizes []int64) {
 	for d, size := range t.Sizes() {

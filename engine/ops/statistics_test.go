@@ -221,7 +221,7 @@ func TestFillDiagonal(t *testing.T) {
 
 func TestStatisticsOfMetaTensors(t *testing.T) {
 	meta := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
-		x, err := tensor.Empty("test", sizes, d, device.Device{Type: device.Meta})
+		x, err := tensor.Empty("test", sizes, d, device.Device{Type: device.Meta, Index: -1})
 		require.NoError(t, err)
 		t.Cleanup(x.Release)
 		return x
