@@ -335,7 +335,7 @@ type Backend struct {
 	Sort                   func(c Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error)
 	SortStable             func(c Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error)
 	Argsort                func(c Ctx, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error)
-	ArgsortStable          func(c Ctx, self *tensor.Tensor, x1 bool, dim int64, descending bool) (*tensor.Tensor, error)
+	ArgsortStable          func(c Ctx, self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error)
 	Msort                  func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Topk                   func(c Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (*tensor.Tensor, *tensor.Tensor, error)
 	Median                 func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)

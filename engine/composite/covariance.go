@@ -54,6 +54,9 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 		norm = s.float(0)
 	}
 	centred := s.sub(x, mean)
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	weighted := centred
 	if w != nil {
 		weighted = s.cast(s.mul(centred, w), centred.DType())

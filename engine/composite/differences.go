@@ -39,7 +39,9 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 		return s.result(out, s.Keep(c.Clone(t, shape.Preserve)))
 	}
 	if t.Numel() == 0 { // nobody takes differences of nothing n times
-		return s.result(out, s.empty(t, t.DType(), s.part(t, at, 0, size-n).Sizes()...))
+		sizes := slices.Clone(t.Sizes())
+		sizes[at] = size - n
+		return s.result(out, s.empty(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
@@ -217,10 +219,14 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 	if _, err := shape.Broadcast("cross", self.Sizes(), other.Sizes()); err != nil {
 		return nil, err
 	}
-	var parts []*tensor.Tensor
-	for i := range int64(3) {
+	a, b := s.apart(self, at), s.apart(other, at)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	parts := make([]*tensor.Tensor, 3)
+	for i := range parts {
 		j, k := (i+1)%3, (i+2)%3
-		parts = append(parts, s.sub(s.mul(s.at(self, at, j), s.at(other, at, k)), s.mul(s.at(self, at, k), s.at(other, at, j))))
+		parts[i] = s.sub(s.mul(a[j], b[k]), s.mul(a[k], b[j]))
 	}
 	if s.Err != nil {
 		return nil, s.Err

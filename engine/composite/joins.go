@@ -167,8 +167,8 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 		if swap && i < 2 {
 			at = 1 - i
 		}
-		line := slices.Repeat([]int64{1}, len(tensors))
-		line[at] = t.Numel()
+		line := slices.Repeat([]int64{1}, len(tensors)-at) // leading dimensions come with the expansion
+		line[0] = t.Numel()
 		grids[i] = s.expand(s.reshape(t, line...), sizes...)
 	}
 	return s.GiveAll(grids)

@@ -17,9 +17,8 @@ func Tile(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 	for len(dims) < self.Dim() {
 		dims = slices.Insert(slices.Clone(dims), 0, 1)
 	}
-	s := within(c, "tile")
-	defer s.Close()
-	return s.last(c.Repeat(self, dims))
+	repeated, err := c.Repeat(self, dims)
+	return only("tile", repeated, err)
 }
 
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor.
@@ -77,9 +76,8 @@ func sizeAt(t *tensor.Tensor, d int) int64 {
 
 // reversed is self with the order of positions in dims reversed.
 func reversed(c aten.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
-	s := within(c, op)
-	defer s.Close()
-	return s.last(c.Flip(self, dims))
+	turned, err := c.Flip(self, dims)
+	return only(op, turned, err)
 }
 
 // Fliplr reverses the order of columns.
@@ -116,13 +114,13 @@ func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tens
 		if ((k%4)+4)%4 == 3 {
 			turned = dims[:1]
 		}
-		s := within(c, op)
-		defer s.Close()
-		flipped := s.Keep(c.Flip(self, turned))
-		if s.Err != nil {
-			return nil, s.Err
+		flipped, err := reversed(c, op, self, turned...)
+		if err != nil {
+			return nil, err
 		}
-		return s.last(c.Transpose(nil, flipped, dims[0], dims[1]))
+		defer flipped.Release()
+		result, err := c.Transpose(nil, flipped, dims[0], dims[1])
+		return only(op, result, err)
 	case 2:
 		return reversed(c, op, self, dims...)
 	}

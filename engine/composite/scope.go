@@ -35,9 +35,12 @@ func (s *scope) step(err error) {
 }
 
 // last is the result of the last step, which writes to out itself.
-func (s *scope) last(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
+func (s *scope) last(t *tensor.Tensor, err error) (*tensor.Tensor, error) { return only(s.Op, t, err) }
+
+// only is the result of the only step of op.
+func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
-		return nil, status.In(s.Op, err)
+		return nil, status.In(op, err)
 	}
 	return t, nil
 }
@@ -126,8 +129,8 @@ func (s *scope) sumOut(t *tensor.Tensor, dims []int64, d dtype.DType) *tensor.Te
 
 // cast is t in dtype d: itself where it has that already.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
+	if s.Err != nil || t.DType() == d {
+		return t
 	}
 	return s.Keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }

@@ -49,6 +49,19 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 	return s.Keep(s.c.Select(t, int64(dim), i))
 }
 
+// apart views every position of t along dim, which disappears.
+func (s *scope) apart(t *tensor.Tensor, dim int) []*tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	list, err := s.c.Unbind(t, int64(dim))
+	s.step(err)
+	for _, x := range list {
+		s.Keep(x, nil)
+	}
+	return list
+}
+
 // expand views t broadcast to sizes.
 func (s *scope) expand(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	if s.Err != nil {
@@ -59,8 +72,8 @@ func (s *scope) expand(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 
 // rowMajor is t with its elements in row-major order: itself where they are.
 func (s *scope) rowMajor(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
+	if s.Err != nil || t.IsContiguous() {
+		return t
 	}
 	return s.Keep(s.c.Contiguous(t, shape.Contiguous))
 }

@@ -202,11 +202,14 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s is the operator %s.\n", f.name, f.op)
 		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(keys != "" || len(f.written) > 0 && !f.composed))
+		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(!f.composed && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", keys)
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
-			fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n}\n", f.op)
+			if !f.composed { // what a kind does not have itself, the composition's steps may do
+				fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n", f.op)
+			}
+			b.WriteString("}\n")
 		}
 		f.call(&b)
 	}
