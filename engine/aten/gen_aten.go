@@ -1050,45 +1050,33 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 }
 
 // LinspaceTensorTensor is the operator linspace.
-func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start) | keys(end)); key != 0 {
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
-		return
 	}
-	r0, err = ops.LinspaceTensorTensor(out, start, end, steps, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceTensorScalar is the operator linspace.
-func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start)); key != 0 {
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
-		return
 	}
-	r0, err = ops.LinspaceTensorScalar(out, start, end, steps, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceScalarTensor is the operator linspace.
-func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(end)); key != 0 {
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
-		return
 	}
-	r0, err = ops.LinspaceScalarTensor(out, start, end, steps, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // Logspace is the operator logspace.
@@ -1106,45 +1094,33 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 }
 
 // LogspaceTensorTensor is the operator logspace.
-func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start) | keys(end)); key != 0 {
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
-		return
 	}
-	r0, err = ops.LogspaceTensorTensor(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceTensorScalar is the operator logspace.
-func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start)); key != 0 {
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
-		return
 	}
-	r0, err = ops.LogspaceTensorScalar(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceScalarTensor is the operator logspace.
-func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(end)); key != 0 {
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
-		return
 	}
-	r0, err = ops.LogspaceScalarTensor(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // Eye is the operator eye.

@@ -6,6 +6,12 @@ import "github.com/libtensor/libtensor/engine/aten"
 
 func init() {
 	aten.Compose(aten.Backend{
+		LinspaceTensorTensor:   LinspaceTensorTensor,
+		LinspaceTensorScalar:   LinspaceTensorScalar,
+		LinspaceScalarTensor:   LinspaceScalarTensor,
+		LogspaceTensorTensor:   LogspaceTensorTensor,
+		LogspaceTensorScalar:   LogspaceTensorScalar,
+		LogspaceScalarTensor:   LogspaceScalarTensor,
 		BartlettWindow:         BartlettWindow,
 		HannWindow:             HannWindow,
 		HammingWindow:          HammingWindow,
