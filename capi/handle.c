@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "_cgo_export.h"
+#include "gen_names.h"
 
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
@@ -283,11 +284,7 @@ TENSOR_API tensor_layout tensor_get_layout(const tensor_t *self) {
 static const struct {
   const char *name;
   int64_t size;
-} dtypes[] = {{"bool", 1},      {"uint8", 1},      {"int8", 1},      {"int16", 2},
-              {"int32", 4},     {"int64", 8},      {"float16", 2},   {"bfloat16", 2},
-              {"float32", 4},   {"float64", 8},    {"complex64", 8}, {"complex128", 16},
-              {"complex32", 4}, {"bcomplex32", 4}, {"quint8", 1},    {"qint8", 1},
-              {"qint32", 4},    {"quint4x2", 1},   {"quint2x4", 1}};
+} dtypes[] = LT_DTYPES_BY_NUMBER;
 
 static _Bool known(tensor_dtype d) { return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes; }
 TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) {

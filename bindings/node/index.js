@@ -2,7 +2,7 @@
 
 // The package: the addon's operators, and the parts that are easier said in JavaScript.
 const native = require('./lib/native.js');
-const constants = require('./lib/constants.js');
+const constants = require('./lib/gen_constants.js');
 const { tensor, asTensor, float } = require('./lib/create.js');
 const { slice } = require('./lib/access.js');
 require('./lib/show.js');

@@ -319,3 +319,29 @@ func TestAnswersOfSmallTensors(t *testing.T) {
 	}
 	assert.Equal(t, []float64{1, 0}, flat(t, truths))
 }
+
+// Sums of 16 bits in the scatter family do not stop growing where an addend is half a unit of the sum.
+func TestScatteredSumsOfSixteenBits(t *testing.T) {
+	const n = 2000
+	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = 1
+		}
+		source, index, zero := given(t, d, []int64{n}, values...), given(t, dtype.Int64, []int64{n}, make([]float64, n)...), given(t, d, []int64{1}, 0)
+		for name, c := range map[string]struct {
+			want float64
+			call func() (*tensor.Tensor, error)
+		}{
+			"scatter_add":        {n, func() (*tensor.Tensor, error) { return ctx.ScatterAdd(nil, zero, 0, index, source) }},
+			"scatter_reduce sum": {n, func() (*tensor.Tensor, error) { return ctx.ScatterReduce(nil, zero, 0, index, source, "sum", true) }},
+			"scatter_reduce":     {1, func() (*tensor.Tensor, error) { return ctx.ScatterReduce(nil, zero, 0, index, source, "mean", false) }},
+			"index_reduce":       {1, func() (*tensor.Tensor, error) { return ctx.IndexReduce(nil, zero, 0, index, source, "mean", false) }},
+		} {
+			got, err := c.call()
+			require.NoError(t, err)
+			assert.Equal(t, []float64{c.want}, flat(t, got), "%s of %v", name, d)
+			got.Release()
+		}
+	}
+}

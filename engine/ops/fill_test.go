@@ -10,7 +10,6 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -44,10 +43,4 @@ func TestFillDiagonalWraps(t *testing.T) {
 	defer high.Release()
 	require.NoError(t, ctx.FillDiagonal(high, dtype.IntScalar(7), true))
 	assert.Equal(t, []float64{7, 7}, flat(t, row))
-}
-
-func TestTensordotOfNumbersHasNoDimensions(t *testing.T) {
-	_, err := ctx.TensordotDims(nil, ramp(t, dtype.Float32), ramp(t, dtype.Float32), []int64{-1}, []int64{-1})
-	assert.Equal(t, status.Index, codeOf(err), "%v", err)
-	assert.ErrorContains(t, err, "no dimensions")
 }

@@ -374,7 +374,7 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
 	return withIndex(self, items, func(view *tensor.Tensor, tensors []*tensor.Tensor) error {
 		check := checkFits
-		if len(tensors) == 0 {
+		if len(tensors) == 0 && view.Dim() == 0 {
 			check = checkOne
 		}
 		if err := check("index_put_", value, self.DType()); err != nil {

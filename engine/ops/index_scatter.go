@@ -34,6 +34,7 @@ type scattering struct {
 	op            string
 	d             int
 	index, source *tensor.Tensor // index: positions; source: of index's sizes
+	wide          bool           // sums and products of 16 bits are kept in 32 until they are whole, as means always are
 	held          []*tensor.Tensor
 }
 
@@ -51,7 +52,7 @@ func newScattering(op string, self *tensor.Tensor, dim int64, index, source *ten
 	if err := oneDevice(op, self, index, source); err != nil {
 		return nil, err
 	}
-	s = &scattering{op: op}
+	s = &scattering{op: op, wide: true}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -185,18 +186,36 @@ func (s *scattering) write(to *tensor.Tensor) error {
 
 // reduce combines by a named operation: sum, prod, mean, amax, amin.
 func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) error {
-	if to.IsMeta() {
-		return nil
-	}
 	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
 		return status.NotImplementedf("%s: %s is not implemented for dtype %v", s.op, name, to.DType())
+	}
+	if to.IsMeta() {
+		return nil
 	}
 	view, ok, err := s.into(to)
 	if !ok {
 		return err
 	}
-	// What may fail comes first: a refusal leaves view as it was.
+	if view.DType().IsReducedFloat() && (k == scatterAdd || k == scatterMul) && (s.wide || name == "mean") {
+		wide, err := s.hold(cloned(s.op, view, dtype.Float32, view.Device(), shape.Preserve))
+		if err != nil {
+			return err
+		}
+		if s.source, err = s.hold(cloned(s.op, s.source, dtype.Float32, view.Device(), shape.Preserve)); err != nil {
+			return err
+		}
+		if err := s.join(k, wide, name, includeSelf); err != nil {
+			return err
+		}
+		iter.Copy(view, wide)
+		return nil
+	}
+	return s.join(k, view, name, includeSelf)
+}
+
+// join combines the source into view. What may fail comes first: a refusal leaves view as it was.
+func (s *scattering) join(k *kernel.Kernel, view *tensor.Tensor, name string, includeSelf bool) (err error) {
 	var counts *tensor.Tensor
 	if name == "mean" {
 		if counts, err = s.counts(view.Sizes(), includeSelf); err != nil {
@@ -210,7 +229,8 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 	}
 	defer join.close()
 	if !includeSelf {
-		start, err := s.hold(single(s.op, identity(name, to.DType()), to.DType()))
+		d := view.DType()
+		start, err := s.hold(single(s.op, identity(name, d), d))
 		if err != nil {
 			return err
 		}

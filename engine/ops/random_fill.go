@@ -51,11 +51,7 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	}
 	s := within(op)
 	defer s.Close()
-	each := s.Keep(expand(op, p, self.Sizes()))
-	if s.Err != nil {
-		return s.Err
-	}
-	each = s.Keep(castTo(op, each, d))
+	each := s.beside(p, self.Sizes(), self.Strides())
 	if s.Err != nil {
 		return s.Err
 	}

@@ -271,3 +271,19 @@ func released(x *tensor.Tensor, err error) error {
 	}
 	return err
 }
+
+// A number has no dimension to sum over, though -1 and 0 are dimensions that other operators take of it.
+func TestTensordotOfNumbers(t *testing.T) {
+	number, row := given(t, dtype.Float32, nil, 2), given(t, dtype.Float32, []int64{1}, 3)
+	for _, operands := range [][2]*tensor.Tensor{{number, number}, {number, row}, {row, number}} {
+		for _, dim := range []int64{0, -1} {
+			err := released(ctx.TensordotDims(nil, operands[0], operands[1], []int64{dim}, []int64{dim}))
+			assert.Equal(t, status.Index, codeOf(err))
+			assert.ErrorContains(t, err, "has no dimensions")
+		}
+	}
+	product, err := ctx.TensordotDims(nil, number, row, nil, nil)
+	require.NoError(t, err)
+	defer product.Release()
+	assert.Equal(t, []float32{6}, ops.Elements[float32](product))
+}
