@@ -2,7 +2,10 @@
 
 package main
 
-import "github.com/libtensor/libtensor/engine/aten"
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+)
 
 // calls is indexed by lt_frame.op.
 var calls = [...]func(aten.Ctx, frame) error{

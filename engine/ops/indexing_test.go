@@ -11,7 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -325,24 +324,4 @@ func TestOverlappingCopyGoesThroughATemporary(t *testing.T) {
 	defer tail.Release()
 	require.NoError(t, Copy(tail, head, false))
 	assert.Equal(t, []float64{0, 0, 1, 2, 3, 4}, valuesOf(t, x))
-}
-
-func TestTemporariesAreReleased(t *testing.T) {
-	x, index := counting(t, dtype.Float32, 3, 4), vectorOf(t, 2, 0)
-	before := storage.MemoryStats()
-	for _, run := range []func() (*tensor.Tensor, error){
-		func() (*tensor.Tensor, error) { return IndexGet(x, []IndexItem{with(index), with(index)}) },
-		func() (*tensor.Tensor, error) { return IndexAdd(nil, x, 0, index, x, dtype.IntScalar(2)) }, // refused: shapes
-		func() (*tensor.Tensor, error) { return IndexSelect(nil, x, 1, index) },
-		func() (*tensor.Tensor, error) { return Take(nil, x, index) },
-		func() (*tensor.Tensor, error) { return ScatterAdd(nil, x, 0, x, x) }, // refused: index dtype
-		func() (*tensor.Tensor, error) { return Roll(x, []int64{1}, nil) },
-		func() (*tensor.Tensor, error) { return Diag(nil, index, 1) },
-		func() (*tensor.Tensor, error) { return Stack(nil, []*tensor.Tensor{x, x}, 1) },
-	} {
-		if out, err := run(); err == nil {
-			out.Release()
-		}
-	}
-	assert.Equal(t, before.InUse, storage.MemoryStats().InUse)
 }

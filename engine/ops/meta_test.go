@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/schema"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -28,14 +28,6 @@ var profiles = []profile{
 	{dtype.Float32, []int64{2, 3, 2, 2}, []int64{0, 2, 3, 1}, halves},
 	{dtype.Float32, []int64{4, 2}, nil, halves},
 	{dtype.Int32, []int64{3}, nil, halves},
-}
-
-// onMeta is x without its bytes.
-func onMeta(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
-	m, err := tensor.EmptyStrided("test", x.Sizes(), x.Strides(), x.DType(), device.Device{Type: device.Meta, Index: -1})
-	require.NoError(t, err)
-	t.Cleanup(m.Release)
-	return m
 }
 
 // geometries describes the tensors among results.
@@ -120,8 +112,8 @@ func checkMeta(t *testing.T, o *schema.Operator, p profile) bool {
 				list = append(list, onMeta(t, y))
 			}
 			v = reflect.ValueOf(list)
-		case []IndexItem:
-			v = reflect.ValueOf([]IndexItem{{Kind: IndexTensor, Tensor: onMeta(t, x[0].Tensor)}})
+		case []ops.IndexItem:
+			v = reflect.ValueOf([]ops.IndexItem{{Kind: ops.IndexTensor, Tensor: onMeta(t, x[0].Tensor)}})
 		}
 		meta = append(meta, v)
 	}

@@ -154,25 +154,6 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// Argsort gives the indices that sort self along dim.
-func Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
-	values, indices, err := Sort(nil, nil, self, dim, descending)
-	values.Release()
-	return indices, err
-}
-
-// ArgsortStable is Argsort; all sorts here are stable.
-func ArgsortStable(self *tensor.Tensor, _ bool, dim int64, descending bool) (*tensor.Tensor, error) {
-	return Argsort(self, dim, descending)
-}
-
-// Msort sorts along the first dimension.
-func Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	values, indices, err := Sort(out, nil, self, 0, false)
-	indices.Release()
-	return values, err
-}
-
 // Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
 func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (values, indices *tensor.Tensor, err error) {
 	const op = "topk"

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"reflect"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/schema"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -30,8 +31,8 @@ func eachCall(t *testing.T, o *schema.Operator, check func(c call, results []ref
 		}
 		try(c)
 		for i, v := range c.args {
-			if _, ok := v.Interface().([]IndexItem); ok { // an index without tensors too
-				c.args[i] = reflect.ValueOf([]IndexItem{{Kind: IndexEllipsis}})
+			if _, ok := v.Interface().([]ops.IndexItem); ok { // an index without tensors too
+				c.args[i] = reflect.ValueOf([]ops.IndexItem{{Kind: ops.IndexEllipsis}})
 				try(c)
 			}
 		}

@@ -5,6 +5,7 @@ package status
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -66,4 +67,19 @@ func IOf(format string, args ...any) error {
 		}
 	}
 	return e
+}
+
+// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...".
+func In(op string, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	step, text, found := strings.Cut(e.Msg, ": ")
+	if !found || step == op || strings.Contains(step, " ") {
+		return err
+	}
+	in := *e
+	in.Msg = op + ": " + text
+	return &in
 }
