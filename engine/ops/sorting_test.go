@@ -115,17 +115,17 @@ func TestSearchsortedPassesNaN(t *testing.T) {
 func TestSortsGoIntoTheirInput(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float32, dtype.Int64, dtype.Uint8, dtype.Float64, dtype.BFloat16} {
 		for _, step := range []int64{1, 2} {
-			for name, sort := range map[string]func(values, indices, self *tensor.Tensor) error{
-				"sort": func(values, indices, self *tensor.Tensor) error { return last(first(Sort(values, indices, self, 0, true))) },
-				"topk": func(values, indices, self *tensor.Tensor) error {
-					return last(first(Topk(values, indices, self, 3, 0, true, true)))
-				},
-			} {
+			for _, name := range []string{"sort", "topk"} {
 				all := given(t, d, []int64{6}, 1, 9, 3, 9, 2, 9)
 				x, err := all.View("test", []int64{3}, []int64{step}, 0)
 				require.NoError(t, err)
 				i := given(t, dtype.Int64, []int64{3}, 0, 0, 0)
-				require.NoError(t, sort(x, i, x), name)
+				if name == "sort" {
+					_, _, err = Sort(x, i, x, 0, true)
+				} else {
+					_, _, err = Topk(x, i, x, 3, 0, true, true)
+				}
+				require.NoError(t, err, name)
 				want, places := []float64{3, 2, 1}, []float64{1, 2, 0}
 				if step == 1 {
 					want, places = []float64{9, 3, 1}, []float64{1, 2, 0}
