@@ -69,14 +69,6 @@ func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.In
 	return s.last(c.IndexSelect(nil, from, int64(d), index))
 }
 
-// sizeAt is the size of dimension d, 1 where t has no dimensions.
-func sizeAt(t *tensor.Tensor, d int) int64 {
-	if t.Dim() == 0 {
-		return 1
-	}
-	return t.Sizes()[d]
-}
-
 // reversed is self with the order of positions in dims reversed.
 func reversed(c aten.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
 	turned, err := c.Flip(self, dims)
