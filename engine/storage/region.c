@@ -43,8 +43,7 @@ void lt_open(lt_region *m, const char *path, int writable) {
 void lt_remove_created(lt_region *m, const char *path) {
   struct stat s;
   char *target = m->created ? realpath(path, NULL) : NULL;  // a link stays
-  if (target && !stat(target, &s) && (uint64_t)s.st_dev == m->device &&
-      (uint64_t)s.st_ino == m->id)
+  if (target && !stat(target, &s) && (uint64_t)s.st_dev == m->device && (uint64_t)s.st_ino == m->id)
     unlink(target);
   free(target);
 }
@@ -90,8 +89,7 @@ static int take_place(lt_region *m, int64_t length) {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);  // each would make it begin again
   int error;
-  do
-    error = fallocate(m->fd, 0, m->length, length - m->length) ? errno : 0;
+  do error = fallocate(m->fd, 0, m->length, length - m->length) ? errno : 0;
   while (error == EINTR);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   // Only what tells that the file system has no such call leaves the place to be taken later.
