@@ -277,7 +277,7 @@ func checkReduction(op string, out *tensor.Tensor, sizes []int64, d dtype.DType,
 		return err
 	}
 	fits := slices.Equal(out.Sizes(), sizes)
-	inPlace := ordersInPlace(op) && iter.SameView(out, in)
+	inPlace := fits && ordersInPlace(op) && iter.SameView(out, in)
 	if out.Storage() == in.Storage() && !inPlace && (!fits || iter.Overlaps(out, in)) {
 		return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
 	}
