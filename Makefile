@@ -16,7 +16,7 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
-.PHONY: help demo test test-go test-c test-python test-node test-install laws soak sanitize bench lint generate install clean tools setup lib
+.PHONY: help demo test test-go test-c test-python test-node test-docs test-install laws soak sanitize bench lint generate install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,7 +24,7 @@ help: ## List the targets
 demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
 
-test: tools test-go test-c test-install test-python test-node laws ## Do all set-up and run every suite
+test: tools test-go test-c test-install test-python test-node test-docs laws ## Do all set-up and run every suite
 
 setup: tools $(LIB) $(VENV)/installed ## Build the library and a virtual environment with the package
 
@@ -113,14 +113,17 @@ test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside 
 	$(PYTHON) capi/test/operators.py build/operators
 	cd bindings/node && npm test --silent
 
+test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
+	.ci/adding_an_operator.py
+
 laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md); LAWS="--budget 300 --seed 2" gives other arguments
-	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages))
+	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads))
 
 soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
 	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 100)
 
-sanitize: setup ## Laws, hostile calls and threads over C and C++ code built with ASan and UBSan, in build/sanitized
-	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),--only views --only outputs --only refusals --only pieces --only hostile --only threads --rounds 20)
+sanitize: setup ## Laws, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
+	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
 
 bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
 	$(PYTHON) examples/bench/run.py

@@ -7,6 +7,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -84,19 +86,36 @@ func panicked(v any) error {
 	if refusal, ok := v.(*status.Error); ok {
 		return refusal
 	}
+	var here [32]uintptr
+	stack := here[:runtime.Callers(1, here[:])]
 	if p, ok := v.(*parallel.Panic); ok {
-		v = p.Value
+		v, stack = p.Value, p.Stack
 	}
-	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this", v)}
+	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v, trace(stack))}
+}
+
+// trace names the innermost functions of the library in a stack, the one that panicked first.
+func trace(stack []uintptr) string {
+	const module, most = "github.com/libtensor/libtensor/", 8
+	var names []string
+	panicked := false
+	for frames := runtime.CallersFrames(stack); len(names) < most; {
+		f, more := frames.Next()
+		if panicked && strings.HasPrefix(f.Function, module) {
+			names = append(names, fmt.Sprintf("%s:%d", strings.TrimPrefix(f.Function, module), f.Line))
+		}
+		panicked = panicked || f.Function == "runtime.gopanic"
+		if !more {
+			break
+		}
+	}
+	return strings.Join(names, " < ")
 }
 
 func fail(err error) C.int32_t {
-	code := status.Internal
-	var e *status.Error
-	if errors.As(err, &e) {
-		code = e.Code
-	}
+	e := &status.Error{Code: status.Internal}
+	errors.As(err, &e)
 	message := append([]byte(err.Error()), 0)
-	C.lt_fail(C.int32_t(code), (*C.char)(unsafe.Pointer(&message[0])))
-	return C.int32_t(code)
+	C.lt_fail(C.int32_t(e.Errno), (*C.char)(unsafe.Pointer(&message[0])))
+	return C.int32_t(e.Code)
 }

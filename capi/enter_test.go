@@ -25,3 +25,19 @@ func TestPanicsBecomeErrors(t *testing.T) {
 		})
 	}
 }
+
+// The message of a panic tells where it came from, in this goroutine or in a worker's.
+func TestPanicsTellWhereTheyCameFrom(t *testing.T) {
+	var none []int
+	for name, run := range map[string]func(){
+		"of the call": func() { none[len(none)]++ },
+		"of a worker": func() { parallel.For(1<<20, 1, func(begin, _ int64) { none[begin]++ }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				assert.Regexp(t, `index out of range .*: capi\.TestPanicsTellWhereTheyCameFrom\.func\S*:\d+`, panicked(recover()).Error())
+			}()
+			run()
+		})
+	}
+}

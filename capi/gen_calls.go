@@ -2,7 +2,10 @@
 
 package main
 
-import "github.com/libtensor/libtensor/engine/aten"
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+)
 
 // calls is indexed by lt_frame.op.
 var calls = [...]func(aten.Ctx, frame) error{
@@ -1778,11 +1781,11 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // transpose
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.Swapaxes(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // swapaxes
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.Swapdims(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // swapdims
 	func(c aten.Ctx, f frame) error {
@@ -1798,16 +1801,16 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // movedim.list
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.Moveaxis(f.tensor(0), f.int(1), f.int(2))
+		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	}, // moveaxis
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.MoveaxisList(f.tensor(0), f.ints(1), f.ints(2))
+		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // moveaxis.list
 	func(c aten.Ctx, f frame) error { r0, err := c.TransposeAll(f.tensor(0)); return f.setTensors(err, r0) },  // T
 	func(c aten.Ctx, f frame) error { r0, err := c.TransposeLast(f.tensor(0)); return f.setTensors(err, r0) }, // mT
-	func(c aten.Ctx, f frame) error { r0, err := c.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // mH
+	func(c aten.Ctx, f frame) error { r0, err := c.Adjoint(f.tensor(0)); return f.setTensors(err, r0) },       // mH
 	func(c aten.Ctx, f frame) error { r0, err := c.AdjointMatrix(f.tensor(0)); return f.setTensors(err, r0) }, // H
 	func(c aten.Ctx, f frame) error { r0, err := c.Adjoint(f.tensor(0)); return f.setTensors(err, r0) },       // adjoint
 	func(c aten.Ctx, f frame) error {
@@ -1885,15 +1888,15 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setList(err, r)
 	}, // chunk
 	func(c aten.Ctx, f frame) error {
-		r, err := c.UnsafeChunk(f.tensor(0), f.int(1), f.int(2))
+		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	}, // unsafe_chunk
 	func(c aten.Ctx, f frame) error {
-		r, err := c.UnsafeSplit(f.tensor(0), f.int(1), f.int(2))
+		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	}, // unsafe_split
 	func(c aten.Ctx, f frame) error {
-		r, err := c.UnsafeSplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	}, // unsafe_split_with_sizes
 	func(c aten.Ctx, f frame) error {

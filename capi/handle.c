@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "_cgo_export.h"
+#include "gen_names.h"
 
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
@@ -16,6 +17,7 @@ static _Atomic int forked;
 // library that is loaded late finds room for a few hundred bytes of that.
 enum { LT_MESSAGE_BYTES = 4096 };
 static _Thread_local char *message;
+static _Thread_local int32_t error_number;
 static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
@@ -34,6 +36,7 @@ __attribute__((constructor)) static void start(void) {
 // Says why a call fails, which gives back what it has pinned.
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
   lt_unpin();
+  error_number = 0;
   if (!message) {
     if (!(message = malloc(LT_MESSAGE_BYTES))) return;
     pthread_setspecific(message_key, message);
@@ -46,9 +49,9 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
 
 lt_slot *_Atomic *lt_freed(void) { return &freed; }
 
-void lt_fail(int32_t code, const char *text) {
-  (void)code;
+void lt_fail(int32_t number, const char *text) {
   explain("%s", text);
+  error_number = number;
 }
 
 static const char *kind_name(int kind) {
@@ -241,6 +244,7 @@ TENSOR_API int64_t tensor_live_handles(void) {
   return taken - (head ? head->queued : 0);
 }
 TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
+TENSOR_API int32_t tensor_last_errno(void) { return error_number; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
 
 #define GETTER(name) lt_slot *slot = look(self, LT_TENSOR, "tensor_" name)
@@ -283,11 +287,7 @@ TENSOR_API tensor_layout tensor_get_layout(const tensor_t *self) {
 static const struct {
   const char *name;
   int64_t size;
-} dtypes[] = {{"bool", 1},      {"uint8", 1},      {"int8", 1},      {"int16", 2},
-              {"int32", 4},     {"int64", 8},      {"float16", 2},   {"bfloat16", 2},
-              {"float32", 4},   {"float64", 8},    {"complex64", 8}, {"complex128", 16},
-              {"complex32", 4}, {"bcomplex32", 4}, {"quint8", 1},    {"qint8", 1},
-              {"qint32", 4},    {"quint4x2", 1},   {"quint2x4", 1}};
+} dtypes[] = LT_DTYPES_BY_NUMBER;
 
 static _Bool known(tensor_dtype d) { return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes; }
 TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) {

@@ -40,6 +40,7 @@ tensor_status lt_invoke(lt_frame *frame, const char *op);
 
 // For the Go side.
 lt_slot *_Atomic *lt_freed(void);  // queue of slots whose handles were freed
-void lt_fail(int32_t code, const char *message);
+// number is an errno, or 0.
+void lt_fail(int32_t number, const char *message);
 
 #endif

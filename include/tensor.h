@@ -91,7 +91,7 @@ typedef enum tensor_device_type {
   TENSOR_CPU = 0,
   TENSOR_CUDA = 1,
   TENSOR_META = 2,  // sizes, strides and dtype without data
-  TENSOR_MPS = 3,   // these have a name here and no backend
+  TENSOR_MPS = 3,  // these have a name here and no backend
   TENSOR_XPU = 4,
   TENSOR_XLA = 5
 } tensor_device_type;
@@ -102,7 +102,15 @@ typedef struct tensor_device {
   int32_t index;
 } tensor_device;
 
-typedef enum tensor_layout { TENSOR_LAYOUT_NONE = -1, TENSOR_STRIDED = 0, TENSOR_SPARSE_COO = 1, TENSOR_SPARSE_CSR = 2, TENSOR_SPARSE_CSC = 3, TENSOR_SPARSE_BSR = 4, TENSOR_SPARSE_BSC = 5 } tensor_layout;
+typedef enum tensor_layout {
+  TENSOR_LAYOUT_NONE = -1,
+  TENSOR_STRIDED = 0,
+  TENSOR_SPARSE_COO = 1,
+  TENSOR_SPARSE_CSR = 2,
+  TENSOR_SPARSE_CSC = 3,
+  TENSOR_SPARSE_BSR = 4,
+  TENSOR_SPARSE_BSC = 5
+} tensor_layout;
 
 typedef enum tensor_memory_format {
   TENSOR_FORMAT_NONE = -1,
@@ -190,6 +198,9 @@ typedef void (*tensor_deleter)(void *context);
 TENSOR_API int32_t tensor_version(void);
 // The message of the calling thread's last failed call; "" before any. Borrowed until the thread's next failure.
 TENSOR_API const char *tensor_last_error(void);
+// The system's error number, such as ENOENT, behind the calling thread's last failed call; 0 where none
+// is. Calls that fail with TENSOR_ERROR_IO since the system refuses have one.
+TENSOR_API int32_t tensor_last_errno(void);
 // Frees a tensor. NULL is fine. Freeing a freed or foreign handle returns TENSOR_ERROR_HANDLE and does nothing.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self);
@@ -684,7 +695,7 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
 // Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len);
 
-// Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+// Adds up dimensions until `self` has shape `size`, which must broadcast to its own; `self` itself where it has that shape.
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
 // Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
@@ -742,7 +753,8 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out);
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1);
 
-// `transpose` under another name.
+// Another name of `transpose`.
+// Swaps two dimensions.
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1);
 
@@ -755,9 +767,11 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
 // Moves several dimensions; the others keep their order.
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out);
 
+// Another name of `movedim`.
 // Moves dimension `source` to `destination`; the others keep their order.
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out);
 
+// Another name of `movedim`.
 // Moves several dimensions; the others keep their order.
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out);
 
@@ -834,6 +848,7 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
 // Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
+// Another name of `split_with_sizes`.
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
@@ -844,12 +859,15 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Another name of `chunk`.
+// Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Another name of `split`.
+// Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Another name of `split_with_sizes`.
+// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
@@ -900,6 +918,8 @@ TENSOR_API tensor_status tensor_sub_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t *out);
 
 // Another name of `sub`.
+// Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+// bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_subtract_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_subtract_(tensor_t *self, const tensor_t *other, tensor_scalar alpha);
@@ -920,6 +940,7 @@ TENSOR_API tensor_status tensor_mul_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Another name of `mul`.
+// Multiplies `self` by `other`, element by element; the shapes broadcast.
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_multiply_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_multiply_(tensor_t *self, const tensor_t *other);
@@ -939,6 +960,9 @@ TENSOR_API tensor_status tensor_div_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out);
 
 // Another name of `div`.
+// Divides `self` by `other`, element by element; the shapes broadcast.
+// `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+// towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 // Absent: rounding_mode NULL.
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
 TENSOR_API tensor_status tensor_divide_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
@@ -1005,6 +1029,7 @@ TENSOR_API tensor_status tensor_neg_(tensor_t *self);
 TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `neg`.
+// Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_negative_(tensor_t *self);
 TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out);
@@ -1028,6 +1053,7 @@ TENSOR_API tensor_status tensor_abs_(tensor_t *self);
 TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `abs`.
+// The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_absolute_(tensor_t *self);
 TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out);
@@ -1079,7 +1105,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
 // The complex conjugate of every element; a real tensor itself.
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out);
 
-// The complex conjugate of every element, computed.
+// The complex conjugate of every element, computed; a real tensor itself.
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self);
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out);
@@ -1160,6 +1186,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self);
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `asin`.
+// The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self);
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out);
@@ -1170,6 +1197,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self);
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `acos`.
+// The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self);
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out);
@@ -1180,6 +1208,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self);
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `atan`.
+// The arctangent of every element, in radians. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self);
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out);
@@ -1205,6 +1234,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self);
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `asinh`.
+// The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self);
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out);
@@ -1215,6 +1245,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self);
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `acosh`.
+// The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self);
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out);
@@ -1225,6 +1256,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self);
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `atanh`.
+// The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self);
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out);
@@ -1240,6 +1272,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other);
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Another name of `atan2`.
+// The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other);
 TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -1318,6 +1351,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self);
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `trunc`.
+// Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_fix_(tensor_t *self);
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out);
@@ -1348,12 +1382,16 @@ TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
 
 // Another name of `clamp`.
+// `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 // Absent: min NULL, max NULL.
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Another name of `clamp`.
+// Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 // Absent: min tensor_none(), max tensor_none().
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max);
@@ -1542,6 +1580,7 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Another name of `ne`.
+// Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other);
@@ -1558,6 +1597,7 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Another name of `lt`.
+// Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other);
@@ -1574,6 +1614,7 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Another name of `le`.
+// Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other);
@@ -1590,6 +1631,7 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Another name of `gt`.
+// Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other);
@@ -1606,6 +1648,7 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Another name of `ge`.
+// Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other);
@@ -2077,11 +2120,13 @@ TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tenso
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
-// `cat` under another name.
+// Another name of `cat`.
+// Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
-// `cat` under another name.
+// Another name of `cat`.
+// Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
@@ -2097,7 +2142,8 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
-// `vstack` under another name.
+// Another name of `vstack`.
+// Joins tensors below each other; vectors are rows.
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
@@ -2264,6 +2310,7 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
 TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
 
+// Another name of `outer`.
 // Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
@@ -2342,79 +2389,99 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
 // --------------------------------------------------------------------------------------------------- special functions
 
 // Another name of `sigmoid`.
+// 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `exp2`.
+// 2 to the power of every element. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `expm1`.
+// exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `log1p`.
+// log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `erf`.
+// The error function of every element. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `erfc`.
+// 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `erfinv`.
+// The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `lgamma`.
+// The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `digamma`.
+// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `digamma`.
+// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `i0`.
+// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `sinc`.
+// sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `round`.
+// Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+// negative). Integers stay as they are and accept no decimals.
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out);
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out);
 
 // Another name of `logit`.
+// log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 // Absent: eps NULL.
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out);
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
 
 // Another name of `polygamma`.
+// The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
 
 // Another name of `mvlgamma`.
+// The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out);
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out);
 
 // Another name of `igamma`.
+// The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Another name of `igammac`.
+// The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Another name of `xlogy`.
+// `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);

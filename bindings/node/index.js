@@ -2,17 +2,18 @@
 
 // The package: the addon's operators, and the parts that are easier said in JavaScript.
 const native = require('./lib/native.js');
-const constants = require('./lib/constants.js');
+const constants = require('./lib/gen_constants.js');
 const { tensor, asTensor, float } = require('./lib/create.js');
 const { slice } = require('./lib/access.js');
 require('./lib/show.js');
 const files = require('./lib/files.js');
+const random = require('./lib/random.js');
 const { scope } = require('./lib/scope.js');
 const { version } = require('./package.json');
 
 const { install, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 
-module.exports = { ...operators, ...constants, ...files, tensor, asTensor, float, slice, scope, version };
+module.exports = { ...operators, ...constants, ...files, ...random, tensor, asTensor, float, slice, scope, version };
 
 // For compilers that take the default export for a property.
 Object.defineProperty(module.exports, 'default', { value: module.exports });

@@ -1,6 +1,8 @@
 // Files from C: what is saved is loaded again, damaged files are refused, nothing leaks.
 #include "check.h"
 
+#include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/libtensor-XXXXXX", path[64];
@@ -101,11 +103,44 @@ static void others(void) {
   OK(tensor_free(a));
 }
 
+// Without a handler, the system would end this program for writing beyond the limit.
+static void refused_by_the_system(void) {
+  tensor_t *a = counted(1 << 20);
+  FAILS(tensor_npy_save("/no/such/file", a), TENSOR_ERROR_IO,
+        "npy_save: cannot write /no/such/file: no such file or directory");
+  CHECK(tensor_last_errno() == ENOENT);
+  FAILS(tensor_npy_save("", a), TENSOR_ERROR_IO, "npy_save: the path is empty");
+  CHECK(tensor_last_errno() == ENOENT);
+  FAILS(tensor_npy_save(folder, a), TENSOR_ERROR_IO, "is a directory");
+  CHECK(tensor_last_errno() == EISDIR);
+  FAILS(tensor_save_dict(path, NULL, 0, (const tensor_t *[]){a}, 1, false), TENSOR_ERROR_VALUE,
+        "names");
+  CHECK(tensor_last_errno() == 0);
+
+  struct rlimit before;
+  CHECK(!getrlimit(RLIMIT_FSIZE, &before));
+  CHECK(!setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 16, before.rlim_max}));
+  FAILS(tensor_npy_save(path, a), TENSOR_ERROR_IO, "file too large");
+  CHECK(tensor_last_errno() == EFBIG);
+  tensor_storage_t *storage = NULL;
+  OK(tensor_untyped_storage(a, &storage));
+  FAILS(tensor_storage_share_memory_(storage), TENSOR_ERROR_MEMORY,
+        "unable to make 4194304 bytes of shared memory: file too large");
+  char made[80];
+  snprintf(made, sizeof made, "%s/made", folder);
+  tensor_storage_t *mapped = NULL;
+  FAILS(tensor_storage_from_file(made, true, 1 << 20, &mapped), TENSOR_ERROR_IO, "file too large");
+  CHECK(access(made, F_OK) != 0);
+  CHECK(!setrlimit(RLIMIT_FSIZE, &before));
+  OK(tensor_storage_free(storage));
+  OK(tensor_free(a));
+}
+
 int main(void) {
   CHECK(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/a", folder);
   int64_t handles = tensor_live_handles();
-  dicts(), structures(), others();
+  dicts(), structures(), others(), refused_by_the_system();
   CHECK(tensor_live_handles() == handles);
   unlink(path);
   CHECK(rmdir(folder) == 0);

@@ -48,6 +48,12 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
 	return k
 }
 
+// composed are the operators of engine/composite, which imports this package.
+var composed Backend
+
+// Compose sets them, when the program starts.
+func Compose(b Backend) { composed = b }
+
 // Kind is a key's place in the table of backends.
 type Kind struct {
 	Name    string // as errors say it: "sparse_coo" in "sort is not implemented for sparse_coo tensors"

@@ -1050,45 +1050,33 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 }
 
 // LinspaceTensorTensor is the operator linspace.
-func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start) | keys(end)); key != 0 {
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
-		return
 	}
-	r0, err = ops.LinspaceTensorTensor(out, start, end, steps, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceTensorScalar is the operator linspace.
-func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start)); key != 0 {
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
-		return
 	}
-	r0, err = ops.LinspaceTensorScalar(out, start, end, steps, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceScalarTensor is the operator linspace.
-func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(end)); key != 0 {
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
-		return
 	}
-	r0, err = ops.LinspaceScalarTensor(out, start, end, steps, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // Logspace is the operator logspace.
@@ -1106,45 +1094,33 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 }
 
 // LogspaceTensorTensor is the operator logspace.
-func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start) | keys(end)); key != 0 {
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
-		return
 	}
-	r0, err = ops.LogspaceTensorTensor(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceTensorScalar is the operator logspace.
-func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(start)); key != 0 {
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
-		return
 	}
-	r0, err = ops.LogspaceTensorScalar(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceScalarTensor is the operator logspace.
-func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(end)); key != 0 {
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
-		return
 	}
-	r0, err = ops.LogspaceScalarTensor(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
-	return
+	return composed.LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // Eye is the operator eye.
@@ -1295,39 +1271,37 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 
 // BartlettWindow is the operator bartlett_window.
 func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.BartlettWindow(length, periodic, d, layout, dev)
+	return composed.BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
 // HannWindow is the operator hann_window.
 func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.HannWindow(length, periodic, d, layout, dev)
+	return composed.HannWindow(c, length, periodic, d, layout, dev)
 }
 
 // HammingWindow is the operator hamming_window.
 func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.HammingWindow(length, periodic, alpha, beta, d, layout, dev)
+	return composed.HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
 // BlackmanWindow is the operator blackman_window.
 func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.BlackmanWindow(length, periodic, d, layout, dev)
+	return composed.BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
 // KaiserWindow is the operator kaiser_window.
 func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return ops.KaiserWindow(length, periodic, beta, d, layout, dev)
+	return composed.KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
 // Vander is the operator vander.
-func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(x)); key != 0 {
 		if does := backend(key).Vander; does != nil {
 			return does(c, x, n, increasing)
 		}
-		err = refused("vander", key)
-		return
 	}
-	return ops.Vander(x, n, increasing)
+	return composed.Vander(c, x, n, increasing)
 }
 
 // Save is the operator save.
@@ -2249,167 +2223,133 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 }
 
 // Hstack is the operator hstack.
-func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if does := backend(key).Hstack; does != nil {
 			return does(c, out, tensors)
 		}
-		err = refused("hstack", key)
-		return
 	}
-	r0, err = ops.Hstack(out, tensors)
-	wrote(out)
-	return
+	return composed.Hstack(c, out, tensors)
 }
 
 // Vstack is the operator vstack.
-func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if does := backend(key).Vstack; does != nil {
 			return does(c, out, tensors)
 		}
-		err = refused("vstack", key)
-		return
 	}
-	r0, err = ops.Vstack(out, tensors)
-	wrote(out)
-	return
+	return composed.Vstack(c, out, tensors)
 }
 
 // Dstack is the operator dstack.
-func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if does := backend(key).Dstack; does != nil {
 			return does(c, out, tensors)
 		}
-		err = refused("dstack", key)
-		return
 	}
-	r0, err = ops.Dstack(out, tensors)
-	wrote(out)
-	return
+	return composed.Dstack(c, out, tensors)
 }
 
 // ColumnStack is the operator column_stack.
-func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if does := backend(key).ColumnStack; does != nil {
 			return does(c, out, tensors)
 		}
-		err = refused("column_stack", key)
-		return
 	}
-	r0, err = ops.ColumnStack(out, tensors)
-	wrote(out)
-	return
+	return composed.ColumnStack(c, out, tensors)
 }
 
 // Atleast1d is the operator atleast_1d.
-func (c Ctx) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast1d; does != nil {
 			return does(c, self)
 		}
-		err = refused("atleast_1d", key)
-		return
 	}
-	return ops.Atleast1d(self)
+	return composed.Atleast1d(c, self)
 }
 
 // Atleast1dSequence is the operator atleast_1d.
-func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).Atleast1dSequence; does != nil {
 			return does(c, tensors)
 		}
-		err = refused("atleast_1d", key)
-		return
 	}
-	return ops.Atleast1dSequence(tensors)
+	return composed.Atleast1dSequence(c, tensors)
 }
 
 // Atleast2d is the operator atleast_2d.
-func (c Ctx) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast2d; does != nil {
 			return does(c, self)
 		}
-		err = refused("atleast_2d", key)
-		return
 	}
-	return ops.Atleast2d(self)
+	return composed.Atleast2d(c, self)
 }
 
 // Atleast2dSequence is the operator atleast_2d.
-func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).Atleast2dSequence; does != nil {
 			return does(c, tensors)
 		}
-		err = refused("atleast_2d", key)
-		return
 	}
-	return ops.Atleast2dSequence(tensors)
+	return composed.Atleast2dSequence(c, tensors)
 }
 
 // Atleast3d is the operator atleast_3d.
-func (c Ctx) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast3d; does != nil {
 			return does(c, self)
 		}
-		err = refused("atleast_3d", key)
-		return
 	}
-	return ops.Atleast3d(self)
+	return composed.Atleast3d(c, self)
 }
 
 // Atleast3dSequence is the operator atleast_3d.
-func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).Atleast3dSequence; does != nil {
 			return does(c, tensors)
 		}
-		err = refused("atleast_3d", key)
-		return
 	}
-	return ops.Atleast3dSequence(tensors)
+	return composed.Atleast3dSequence(c, tensors)
 }
 
 // BroadcastTensors is the operator broadcast_tensors.
-func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).BroadcastTensors; does != nil {
 			return does(c, tensors)
 		}
-		err = refused("broadcast_tensors", key)
-		return
 	}
-	return ops.BroadcastTensors(tensors)
+	return composed.BroadcastTensors(c, tensors)
 }
 
 // Meshgrid is the operator meshgrid.
-func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).Meshgrid; does != nil {
 			return does(c, tensors, indexing)
 		}
-		err = refused("meshgrid", key)
-		return
 	}
-	return ops.Meshgrid(tensors, indexing)
+	return composed.Meshgrid(c, tensors, indexing)
 }
 
 // CartesianProd is the operator cartesian_prod.
-func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).CartesianProd; does != nil {
 			return does(c, tensors)
 		}
-		err = refused("cartesian_prod", key)
-		return
 	}
-	return ops.CartesianProd(tensors)
+	return composed.CartesianProd(c, tensors)
 }
 
 // Combinations is the operator combinations.
@@ -2425,15 +2365,13 @@ func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r
 }
 
 // BlockDiag is the operator block_diag.
-func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if does := backend(key).BlockDiag; does != nil {
 			return does(c, tensors)
 		}
-		err = refused("block_diag", key)
-		return
 	}
-	return ops.BlockDiag(tensors)
+	return composed.BlockDiag(c, tensors)
 }
 
 // Repeat is the operator repeat.
@@ -2449,39 +2387,33 @@ func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, er
 }
 
 // Tile is the operator tile.
-func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Tile; does != nil {
 			return does(c, self, dims)
 		}
-		err = refused("tile", key)
-		return
 	}
-	return ops.Tile(self, dims)
+	return composed.Tile(c, self, dims)
 }
 
 // RepeatInterleaveSelf is the operator repeat_interleave.
-func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RepeatInterleaveSelf; does != nil {
 			return does(c, self, repeats, dim, outputSize)
 		}
-		err = refused("repeat_interleave", key)
-		return
 	}
-	return ops.RepeatInterleaveSelf(self, repeats, dim, outputSize)
+	return composed.RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleaveTensor is the operator repeat_interleave.
-func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(repeats)); key != 0 {
 		if does := backend(key).RepeatInterleaveTensor; does != nil {
 			return does(c, self, repeats, dim, outputSize)
 		}
-		err = refused("repeat_interleave", key)
-		return
 	}
-	return ops.RepeatInterleaveTensor(self, repeats, dim, outputSize)
+	return composed.RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleave is the operator repeat_interleave.
@@ -2497,15 +2429,13 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 }
 
 // Roll is the operator roll.
-func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Roll; does != nil {
 			return does(c, self, shifts, dims)
 		}
-		err = refused("roll", key)
-		return
 	}
-	return ops.Roll(self, shifts, dims)
+	return composed.Roll(c, self, shifts, dims)
 }
 
 // Flip is the operator flip.
@@ -2521,39 +2451,33 @@ func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 }
 
 // Fliplr is the operator fliplr.
-func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Fliplr; does != nil {
 			return does(c, self)
 		}
-		err = refused("fliplr", key)
-		return
 	}
-	return ops.Fliplr(self)
+	return composed.Fliplr(c, self)
 }
 
 // Flipud is the operator flipud.
-func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Flipud; does != nil {
 			return does(c, self)
 		}
-		err = refused("flipud", key)
-		return
 	}
-	return ops.Flipud(self)
+	return composed.Flipud(c, self)
 }
 
 // Rot90 is the operator rot90.
-func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Rot90; does != nil {
 			return does(c, self, k, dims)
 		}
-		err = refused("rot90", key)
-		return
 	}
-	return ops.Rot90(self, k, dims)
+	return composed.Rot90(c, self, k, dims)
 }
 
 // Tril is the operator tril.
@@ -2683,15 +2607,13 @@ func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.T
 }
 
 // SumToSize is the operator sum_to_size.
-func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SumToSize; does != nil {
 			return does(c, self, size)
 		}
-		err = refused("sum_to_size", key)
-		return
 	}
-	return ops.SumToSize(self, size)
+	return composed.SumToSize(c, self, size)
 }
 
 // ConstantPadNd is the operator constant_pad_nd.
@@ -2931,17 +2853,13 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // Inner is the operator inner.
-func (c Ctx) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Inner; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("inner", key)
-		return
 	}
-	r0, err = ops.Inner(out, self, other)
-	wrote(out)
-	return
+	return composed.Inner(c, out, self, other)
 }
 
 // Outer is the operator outer.
@@ -3029,57 +2947,43 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 }
 
 // Einsum is the operator einsum.
-func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(operands)); key != 0 {
 		if does := backend(key).Einsum; does != nil {
 			return does(c, text, operands)
 		}
-		err = refused("einsum", key)
-		return
 	}
-	return ops.Einsum(text, operands)
+	return composed.Einsum(c, text, operands)
 }
 
 // Tensordot is the operator tensordot.
-func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Tensordot; does != nil {
 			return does(c, out, self, other, dims)
 		}
-		err = refused("tensordot", key)
-		return
 	}
-	r0, err = ops.Tensordot(out, self, other, dims)
-	wrote(out)
-	return
+	return composed.Tensordot(c, out, self, other, dims)
 }
 
 // TensordotDims is the operator tensordot.
-func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if does := backend(key).TensordotDims; does != nil {
 			return does(c, out, self, other, dimsSelf, dimsOther)
 		}
-		err = refused("tensordot", key)
-		return
 	}
-	r0, err = ops.TensordotDims(out, self, other, dimsSelf, dimsOther)
-	wrote(out)
-	return
+	return composed.TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 }
 
 // Kron is the operator kron.
-func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Kron; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("kron", key)
-		return
 	}
-	r0, err = ops.Kron(out, self, other)
-	wrote(out)
-	return
+	return composed.Kron(c, out, self, other)
 }
 
 // Cdist is the operator cdist.
@@ -3717,29 +3621,23 @@ func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 }
 
 // Std is the operator std.
-func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Std; does != nil {
 			return does(c, self, unbiased)
 		}
-		err = refused("std", key)
-		return
 	}
-	return ops.Std(self, unbiased)
+	return composed.Std(c, self, unbiased)
 }
 
 // StdDim is the operator std.
-func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).StdDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
 		}
-		err = refused("std", key)
-		return
 	}
-	r0, err = ops.StdDim(out, self, dim, unbiased, keepdim)
-	wrote(out)
-	return
+	return composed.StdDim(c, out, self, dim, unbiased, keepdim)
 }
 
 // StdCorrection is the operator std.
@@ -3757,29 +3655,23 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 }
 
 // Var is the operator var.
-func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Var; does != nil {
 			return does(c, self, unbiased)
 		}
-		err = refused("var", key)
-		return
 	}
-	return ops.Var(self, unbiased)
+	return composed.Var(c, self, unbiased)
 }
 
 // VarDim is the operator var.
-func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).VarDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
 		}
-		err = refused("var", key)
-		return
 	}
-	r0, err = ops.VarDim(out, self, dim, unbiased, keepdim)
-	wrote(out)
-	return
+	return composed.VarDim(c, out, self, dim, unbiased, keepdim)
 }
 
 // VarCorrection is the operator var.
@@ -3797,27 +3689,23 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 }
 
 // StdMean is the operator std_mean.
-func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMean; does != nil {
 			return does(c, self, unbiased)
 		}
-		err = refused("std_mean", key)
-		return
 	}
-	return ops.StdMean(self, unbiased)
+	return composed.StdMean(c, self, unbiased)
 }
 
 // StdMeanDim is the operator std_mean.
-func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
 		}
-		err = refused("std_mean", key)
-		return
 	}
-	return ops.StdMeanDim(self, dim, unbiased, keepdim)
+	return composed.StdMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // StdMeanCorrection is the operator std_mean.
@@ -3833,27 +3721,23 @@ func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 }
 
 // VarMean is the operator var_mean.
-func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMean; does != nil {
 			return does(c, self, unbiased)
 		}
-		err = refused("var_mean", key)
-		return
 	}
-	return ops.VarMean(self, unbiased)
+	return composed.VarMean(c, self, unbiased)
 }
 
 // VarMeanDim is the operator var_mean.
-func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
 		}
-		err = refused("var_mean", key)
-		return
 	}
-	return ops.VarMeanDim(self, dim, unbiased, keepdim)
+	return composed.VarMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // VarMeanCorrection is the operator var_mean.
@@ -4380,41 +4264,33 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 }
 
 // Argsort is the operator argsort.
-func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Argsort; does != nil {
 			return does(c, self, dim, descending)
 		}
-		err = refused("argsort", key)
-		return
 	}
-	return ops.Argsort(self, dim, descending)
+	return composed.Argsort(c, self, dim, descending)
 }
 
 // ArgsortStable is the operator argsort.
-func (c Ctx) ArgsortStable(self *tensor.Tensor, x1 bool, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ArgsortStable; does != nil {
-			return does(c, self, x1, dim, descending)
+			return does(c, self, x2, dim, descending)
 		}
-		err = refused("argsort", key)
-		return
 	}
-	return ops.ArgsortStable(self, x1, dim, descending)
+	return composed.ArgsortStable(c, self, x2, dim, descending)
 }
 
 // Msort is the operator msort.
-func (c Ctx) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).Msort; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("msort", key)
-		return
 	}
-	r0, err = ops.Msort(out, self)
-	wrote(out)
-	return
+	return composed.Msort(c, out, self)
 }
 
 // Topk is the operator topk.
@@ -4948,127 +4824,103 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 }
 
 // Diff is the operator diff.
-func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
 		if does := backend(key).Diff; does != nil {
 			return does(c, out, self, n, dim, prepend, append)
 		}
-		err = refused("diff", key)
-		return
 	}
-	r0, err = ops.Diff(out, self, n, dim, prepend, append)
-	wrote(out)
-	return
+	return composed.Diff(c, out, self, n, dim, prepend, append)
 }
 
 // Trapezoid is the operator trapezoid.
-func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y)); key != 0 {
 		if does := backend(key).Trapezoid; does != nil {
 			return does(c, y, dx, dim)
 		}
-		err = refused("trapezoid", key)
-		return
 	}
-	return ops.Trapezoid(y, dx, dim)
+	return composed.Trapezoid(c, y, dx, dim)
 }
 
 // TrapezoidX is the operator trapezoid.
-func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
 		if does := backend(key).TrapezoidX; does != nil {
 			return does(c, y, x, dim)
 		}
-		err = refused("trapezoid", key)
-		return
 	}
-	return ops.TrapezoidX(y, x, dim)
+	return composed.TrapezoidX(c, y, x, dim)
 }
 
 // CumulativeTrapezoid is the operator cumulative_trapezoid.
-func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y)); key != 0 {
 		if does := backend(key).CumulativeTrapezoid; does != nil {
 			return does(c, y, dx, dim)
 		}
-		err = refused("cumulative_trapezoid", key)
-		return
 	}
-	return ops.CumulativeTrapezoid(y, dx, dim)
+	return composed.CumulativeTrapezoid(c, y, dx, dim)
 }
 
 // CumulativeTrapezoidX is the operator cumulative_trapezoid.
-func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
 		if does := backend(key).CumulativeTrapezoidX; does != nil {
 			return does(c, y, x, dim)
 		}
-		err = refused("cumulative_trapezoid", key)
-		return
 	}
-	return ops.CumulativeTrapezoidX(y, x, dim)
+	return composed.CumulativeTrapezoidX(c, y, x, dim)
 }
 
 // Cov is the operator cov.
-func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
 		if does := backend(key).Cov; does != nil {
 			return does(c, self, correction, fweights, aweights)
 		}
-		err = refused("cov", key)
-		return
 	}
-	return ops.Cov(self, correction, fweights, aweights)
+	return composed.Cov(c, self, correction, fweights, aweights)
 }
 
 // Corrcoef is the operator corrcoef.
-func (c Ctx) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Corrcoef; does != nil {
 			return does(c, self)
 		}
-		err = refused("corrcoef", key)
-		return
 	}
-	return ops.Corrcoef(self)
+	return composed.Corrcoef(c, self)
 }
 
 // Cross is the operator cross.
-func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Cross; does != nil {
 			return does(c, out, self, other, dim)
 		}
-		err = refused("cross", key)
-		return
 	}
-	r0, err = ops.Cross(out, self, other, dim)
-	wrote(out)
-	return
+	return composed.Cross(c, out, self, other, dim)
 }
 
 // Trace is the operator trace.
-func (c Ctx) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Trace; does != nil {
 			return does(c, self)
 		}
-		err = refused("trace", key)
-		return
 	}
-	return ops.Trace(self)
+	return composed.Trace(c, self)
 }
 
 // Dist is the operator dist.
-func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Dist; does != nil {
 			return does(c, self, other, p)
 		}
-		err = refused("dist", key)
-		return
 	}
-	return ops.Dist(self, other, p)
+	return composed.Dist(c, self, other, p)
 }
 
 // Bincount is the operator bincount.
@@ -5152,81 +5004,63 @@ func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []f
 }
 
 // Quantile is the operator quantile.
-func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q)); key != 0 {
 		if does := backend(key).Quantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
 		}
-		err = refused("quantile", key)
-		return
 	}
-	r0, err = ops.Quantile(out, self, q, dim, keepdim, interpolation)
-	wrote(out)
-	return
+	return composed.Quantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Nanquantile is the operator nanquantile.
-func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q)); key != 0 {
 		if does := backend(key).Nanquantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
 		}
-		err = refused("nanquantile", key)
-		return
 	}
-	r0, err = ops.Nanquantile(out, self, q, dim, keepdim, interpolation)
-	wrote(out)
-	return
+	return composed.Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Gradient is the operator gradient.
-func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Gradient; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
-		err = refused("gradient", key)
-		return
 	}
-	return ops.Gradient(self, spacing, dims, edgeOrder)
+	return composed.Gradient(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientScalars is the operator gradient.
-func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).GradientScalars; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
-		err = refused("gradient", key)
-		return
 	}
-	return ops.GradientScalars(self, spacing, dims, edgeOrder)
+	return composed.GradientScalars(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientTensors is the operator gradient.
-func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keysOf(spacing)); key != 0 {
 		if does := backend(key).GradientTensors; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
-		err = refused("gradient", key)
-		return
 	}
-	return ops.GradientTensors(self, spacing, dims, edgeOrder)
+	return composed.GradientTensors(c, self, spacing, dims, edgeOrder)
 }
 
 // Renorm is the operator renorm.
-func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).Renorm; does != nil {
 			return does(c, out, self, p, dim, maxnorm)
 		}
-		err = refused("renorm", key)
-		return
 	}
-	r0, err = ops.Renorm(out, self, p, dim, maxnorm)
-	wrote(out)
-	return
+	return composed.Renorm(c, out, self, p, dim, maxnorm)
 }
 
 // FromData is the operator from_data.
@@ -5626,34 +5460,6 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 	return
 }
 
-// Swapaxes is the operator swapaxes.
-func (c Ctx) Swapaxes(out, self *tensor.Tensor, axis0, axis1 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if does := backend(key).Swapaxes; does != nil {
-			return does(c, out, self, axis0, axis1)
-		}
-		err = refused("swapaxes", key)
-		return
-	}
-	r0, err = ops.Swapaxes(out, self, axis0, axis1)
-	wrote(out)
-	return
-}
-
-// Swapdims is the operator swapdims.
-func (c Ctx) Swapdims(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if does := backend(key).Swapdims; does != nil {
-			return does(c, out, self, dim0, dim1)
-		}
-		err = refused("swapdims", key)
-		return
-	}
-	r0, err = ops.Swapdims(out, self, dim0, dim1)
-	wrote(out)
-	return
-}
-
 // Permute is the operator permute.
 func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
@@ -5690,30 +5496,6 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 	return ops.MovedimList(self, source, destination)
 }
 
-// Moveaxis is the operator moveaxis.
-func (c Ctx) Moveaxis(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Moveaxis; does != nil {
-			return does(c, self, source, destination)
-		}
-		err = refused("moveaxis", key)
-		return
-	}
-	return ops.Moveaxis(self, source, destination)
-}
-
-// MoveaxisList is the operator moveaxis.
-func (c Ctx) MoveaxisList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).MoveaxisList; does != nil {
-			return does(c, self, source, destination)
-		}
-		err = refused("moveaxis", key)
-		return
-	}
-	return ops.MoveaxisList(self, source, destination)
-}
-
 // TransposeAll is the operator T.
 func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
@@ -5738,16 +5520,16 @@ func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.TransposeLast(self)
 }
 
-// AdjointLast is the operator mH.
-func (c Ctx) AdjointLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+// Adjoint is the operator mH.
+func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).AdjointLast; does != nil {
+		if does := backend(key).Adjoint; does != nil {
 			return does(c, self)
 		}
 		err = refused("mH", key)
 		return
 	}
-	return ops.AdjointLast(self)
+	return ops.Adjoint(self)
 }
 
 // AdjointMatrix is the operator H.
@@ -5760,18 +5542,6 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	return ops.AdjointMatrix(self)
-}
-
-// Adjoint is the operator adjoint.
-func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Adjoint; does != nil {
-			return does(c, self)
-		}
-		err = refused("adjoint", key)
-		return
-	}
-	return ops.Adjoint(self)
 }
 
 // Expand is the operator expand.
@@ -6010,42 +5780,6 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 		return
 	}
 	return ops.Chunk(self, chunks, dim)
-}
-
-// UnsafeChunk is the operator unsafe_chunk.
-func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnsafeChunk; does != nil {
-			return does(c, self, chunks, dim)
-		}
-		err = refused("unsafe_chunk", key)
-		return
-	}
-	return ops.UnsafeChunk(self, chunks, dim)
-}
-
-// UnsafeSplit is the operator unsafe_split.
-func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnsafeSplit; does != nil {
-			return does(c, self, splitSize, dim)
-		}
-		err = refused("unsafe_split", key)
-		return
-	}
-	return ops.UnsafeSplit(self, splitSize, dim)
-}
-
-// UnsafeSplitWithSizes is the operator unsafe_split_with_sizes.
-func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnsafeSplitWithSizes; does != nil {
-			return does(c, self, sizes, dim)
-		}
-		err = refused("unsafe_split_with_sizes", key)
-		return
-	}
-	return ops.UnsafeSplitWithSizes(self, sizes, dim)
 }
 
 // TensorSplit is the operator tensor_split.

@@ -3,6 +3,8 @@
 package iter
 
 import (
+	"os"
+	"strconv"
 	"sync"
 	"unsafe"
 
@@ -20,6 +22,15 @@ const Grain = 1 << 15
 // StreamBytes is the size of an output from which it is written past the caches: none holds it until it is read. Tests
 // lower it.
 var StreamBytes int64 = 1 << 26
+
+// StreamVariable is the environment variable that sets StreamBytes when the library is loaded.
+const StreamVariable = "LIBTENSOR_STREAM_BYTES"
+
+func init() {
+	if n, err := strconv.ParseInt(os.Getenv(StreamVariable), 10, 64); err == nil && n > 0 {
+		StreamBytes = n
+	}
+}
 
 var loops = sync.Pool{New: func() any { return new(kernel.Loop) }}
 

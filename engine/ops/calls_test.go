@@ -1,7 +1,6 @@
-package ops
+package ops_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/schema"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -103,7 +103,7 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		return map[string]any{"index": given(t, dtype.Int64, []int64{2}, 1, 0), "value": given(t, p.d, nil, 1)}
 	},
 	"cov":                    func(p profile, t *testing.T) map[string]any { return map[string]any{"correction": int64(1)} },
-	"vander":                 func(p profile, t *testing.T) map[string]any { return map[string]any{"N": Int(3)} },
+	"vander":                 func(p profile, t *testing.T) map[string]any { return map[string]any{"N": ops.Int(3)} },
 	"polygamma":              func(p profile, t *testing.T) map[string]any { return map[string]any{"n": int64(2)} },
 	"normal_size":            func(p profile, t *testing.T) map[string]any { return map[string]any{"std": 1.0} },
 	"linspace_tensor_tensor": func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
@@ -147,7 +147,7 @@ func (p profile) tensor(t *testing.T, name string) *tensor.Tensor {
 	if p.order == nil || len(sizes) != len(p.order) {
 		return x
 	}
-	y, err := Permute(x, p.order)
+	y, err := ctx.Permute(x, p.order)
 	require.NoError(t, err)
 	t.Cleanup(y.Release)
 	return y
@@ -192,10 +192,10 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 		if a.Default == "contiguous_format" {
 			v.SetInt(int64(shape.Contiguous))
 		}
-	case Int:
-		v.SetInt(int64(NoInt))
-	case Bool:
-		v.SetInt(int64(NoBool))
+	case ops.Int:
+		v.SetInt(int64(ops.NoInt))
+	case ops.Bool:
+		v.SetInt(int64(ops.NoBool))
 	case int64:
 		n, _ := strconv.ParseInt(a.Default, 10, 64)
 		switch a.Name {
@@ -222,8 +222,8 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 		if a.Default == "" {
 			v.Set(reflect.ValueOf(p.integers(a.Name)))
 		}
-	case []IndexItem:
-		v.Set(reflect.ValueOf([]IndexItem{{Kind: IndexTensor, Tensor: p.tensor(t, "index")}}))
+	case []ops.IndexItem:
+		v.Set(reflect.ValueOf([]ops.IndexItem{{Kind: ops.IndexTensor, Tensor: p.tensor(t, "index")}}))
 	case *random.Generator:
 		if !a.Type.Optional {
 			v.Set(reflect.ValueOf(random.New(1)))
@@ -309,18 +309,6 @@ func (p profile) call(t *testing.T, o *schema.Operator) (c call, ok bool) {
 func (c call) with(args []reflect.Value) call {
 	c.args = args
 	return c
-}
-
-// codeOf is the code of an error, OK for none and Internal for one that has no code.
-func codeOf(err error) status.Code {
-	var e *status.Error
-	switch {
-	case err == nil:
-		return status.OK
-	case errors.As(err, &e):
-		return e.Code
-	}
-	return status.Internal
 }
 
 // run calls the operator; a panic is an error with code status.Internal.

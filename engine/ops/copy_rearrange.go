@@ -57,64 +57,6 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	return out, nil
 }
 
-// Tile is Repeat in which missing leading repeats are 1.
-func Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
-	for len(dims) < self.Dim() {
-		dims = slices.Insert(slices.Clone(dims), 0, 1)
-	}
-	return repeat("tile", self, dims)
-}
-
-// RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor.
-func RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim Int, outputSize Int) (*tensor.Tensor, error) {
-	if repeats < 0 {
-		return nil, status.Runtimef("repeat_interleave: repeats must be non-negative, got %d", repeats)
-	}
-	times, err := fromInts("repeat_interleave", []int64{repeats}, []int64{1})
-	if err != nil {
-		return nil, err
-	}
-	defer times.Release()
-	return RepeatInterleaveTensor(self, times, dim, outputSize)
-}
-
-// RepeatInterleaveTensor repeats every element of a dimension as often as the vector repeats says.
-func RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim Int, outputSize Int) (*tensor.Tensor, error) {
-	const op = "repeat_interleave"
-	from := self
-	if dim.IsNone() {
-		flat, err := reshape(op, self, []int64{self.Numel()})
-		if err != nil {
-			return nil, err
-		}
-		defer flat.Release()
-		from, dim = flat, 0
-	}
-	d, err := shape.WrapDim(op, int64(dim), from.Dim())
-	if err != nil {
-		return nil, err
-	}
-	n := sizeAt(from, d)
-	times := repeats
-	if repeats.Dim() == 0 || repeats.Dim() == 1 && repeats.Sizes()[0] == 1 {
-		one, err := repeats.View(op, []int64{n}, []int64{0}, repeats.Offset())
-		if err != nil {
-			return nil, err
-		}
-		defer one.Release()
-		times = one
-	}
-	if times.Dim() != 1 || times.Sizes()[0] != n {
-		return nil, status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d", op, repeats.Sizes(), n, d)
-	}
-	index, err := RepeatInterleave(times, outputSize)
-	if err != nil {
-		return nil, err
-	}
-	defer index.Release()
-	return IndexSelect(nil, from, int64(d), index)
-}
-
 // RepeatInterleave lists every position of the vector repeats as often as its value there says.
 func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, error) {
 	const op = "repeat_interleave"
@@ -177,108 +119,6 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	return out, nil
 }
 
-// Fliplr reverses the order of columns.
-func Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
-	if self.Dim() < 2 {
-		return nil, status.Runtimef("fliplr: input must be >= 2-d, but got %d", self.Dim())
-	}
-	return flip("fliplr", self, []int64{1})
-}
-
-// Flipud reverses the order of rows.
-func Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
-	if self.Dim() < 1 {
-		return nil, status.Runtimef("flipud: input must be >= 1-d, but got %d", self.Dim())
-	}
-	return flip("flipud", self, []int64{0})
-}
-
-// Rot90 turns the plane of two dimensions by k quarters.
-func Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
-	const op = "rot90"
-	switch {
-	case len(dims) != 2:
-		return nil, status.Runtimef("%s: expected total rotation dims == 2, but got dims = %v", op, dims)
-	case self.Dim() < 2:
-		return nil, status.Runtimef("%s: expected total dims >= 2, but got total dims = %d", op, self.Dim())
-	}
-	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
-		return nil, err
-	}
-	switch ((k % 4) + 4) % 4 {
-	case 1, 3:
-		turned := dims[1:]
-		if ((k%4)+4)%4 == 3 {
-			turned = dims[:1]
-		}
-		flipped, err := flip(op, self, turned)
-		if err != nil {
-			return nil, err
-		}
-		return view.Transpose(op, flipped, flipped, dims[0], dims[1])
-	case 2:
-		return flip(op, self, dims)
-	}
-	return rowMajorCopy(op, self, self.DType())
-}
-
-// Roll moves elements along dimensions; those that leave at the end come in at the start.
-func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
-	const op = "roll"
-	if len(dims) == 0 && len(shifts) == 1 {
-		line, err := reshape(op, self, []int64{self.Numel()})
-		if err != nil {
-			return nil, err
-		}
-		defer line.Release()
-		out, err := rolled(op, line, 0, shifts[0])
-		if err != nil {
-			return nil, err
-		}
-		return made(out, nil, out.SetGeometry(op, self.Sizes(), shape.ContiguousStrides(self.Sizes()), 0))
-	}
-	if len(shifts) == 0 || len(shifts) != len(dims) {
-		return nil, status.Runtimef("%s: shifts and dimensions must align. shifts: %d, dims: %d", op, len(shifts), len(dims))
-	}
-	if self.Dim() == 0 {
-		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dims[0])
-	}
-	at := self.Alias()
-	for i, dim := range dims {
-		d, err := shape.WrapDim(op, dim, self.Dim())
-		if err != nil {
-			at.Release()
-			return nil, err
-		}
-		next, err := rolled(op, at, d, shifts[i])
-		at.Release()
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	return at, nil
-}
-
-func rolled(op string, self *tensor.Tensor, d int, shift int64) (*tensor.Tensor, error) {
-	n := sizeAt(self, d)
-	if self.Numel() == 0 || self.IsMeta() {
-		return rowMajorCopy(op, self, self.DType())
-	}
-	start := ((-shift)%n + n) % n
-	head, err := view.Narrow(op, self, int64(d), start, n-start)
-	if err != nil {
-		return nil, err
-	}
-	defer head.Release()
-	tail, err := view.Narrow(op, self, int64(d), 0, start)
-	if err != nil {
-		return nil, err
-	}
-	defer tail.Release()
-	return cat(op, nil, []*tensor.Tensor{head, tail}, int64(d))
-}
-
 // Tril keeps the elements on and below a diagonal of matrices and zeroes the others.
 func Tril(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
 	return triangle("tril", out, self, diagonal, func(i, columns int64) (int64, int64) { return min(max(i+1, 0), columns), columns })
@@ -335,33 +175,6 @@ func clearRows(op string, t *tensor.Tensor, diagonal int64, zeroed func(i, colum
 		clear(bytes[(r*columns+from)*size : (r*columns+max(from, to))*size])
 	}
 	return nil
-}
-
-// SumToSize adds up dimensions until self has a shape that broadcasts to its own.
-func SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
-	const op = "sum_to_size"
-	full, err := shape.Broadcast(op, size, self.Sizes())
-	if err != nil || !slices.Equal(full, self.Sizes()) {
-		return nil, status.Runtimef("%s: size %v is not expandable to size %v", op, size, self.Sizes())
-	}
-	lead := self.Dim() - len(size)
-	var dims []int64
-	for i, n := range self.Sizes() {
-		if i < lead || size[i-lead] == 1 && n != 1 {
-			dims = append(dims, int64(i))
-		}
-	}
-	if len(size) == 0 {
-		return Sum(nil, self, nil, false, dtype.None)
-	}
-	if len(dims) == 0 {
-		return self.Alias(), nil
-	}
-	sum, err := Sum(nil, self, dims, true, dtype.None)
-	if err != nil {
-		return nil, err
-	}
-	return made(sum, nil, sum.SetGeometry(op, size, shape.ContiguousStrides(size), 0))
 }
 
 // ConstantPadNd adds a border of one value, or takes one away where a width is negative; widths come in pairs for the

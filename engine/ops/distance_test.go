@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"testing"
@@ -18,10 +18,10 @@ func TestEuclideanDistancesFromProducts(t *testing.T) {
 		{[]int64{0, 30, 4}, []int64{1, 30, 4}},
 	} {
 		a, b := ramp(t, dtype.Float64, sizes.a...), ramp(t, dtype.Float64, sizes.b...)
-		want, err := Cdist(a, b, 2, "donot_use_mm_for_euclid_dist")
+		want, err := ctx.Cdist(a, b, 2, "donot_use_mm_for_euclid_dist")
 		require.NoError(t, err)
 		for _, mode := range []string{"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist"} {
-			got, err := Cdist(a, b, 2, mode)
+			got, err := ctx.Cdist(a, b, 2, mode)
 			require.NoError(t, err)
 			assert.Equal(t, want.Sizes(), got.Sizes())
 			if want.Numel() > 0 {
@@ -35,7 +35,7 @@ func TestEuclideanDistancesFromProducts(t *testing.T) {
 
 func TestEuclideanDistanceOfEqualRows(t *testing.T) {
 	x := ramp(t, dtype.Float32, 40, 3)
-	got, err := Cdist(x, x, 2, "")
+	got, err := ctx.Cdist(x, x, 2, "")
 	require.NoError(t, err)
 	defer got.Release()
 	for i, v := range flat(t, got) {
@@ -44,6 +44,6 @@ func TestEuclideanDistanceOfEqualRows(t *testing.T) {
 			assert.InDelta(t, 0, v, 0.05)
 		}
 	}
-	_, err = Cdist(x, x, 2, "fast")
+	_, err = ctx.Cdist(x, x, 2, "fast")
 	assert.ErrorContains(t, err, `"fast" is not a valid value for compute_mode`)
 }

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 )
@@ -37,9 +38,9 @@ func extremes(v reflect.Value) (list []reflect.Value) {
 		for _, n := range extremeInts {
 			list = append(list, reflect.ValueOf(n))
 		}
-	case Int:
+	case ops.Int:
 		for _, n := range extremeInts {
-			list = append(list, reflect.ValueOf(Int(n)))
+			list = append(list, reflect.ValueOf(ops.Int(n)))
 		}
 	case float64:
 		for _, f := range extremeFloats {

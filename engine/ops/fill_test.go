@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -19,7 +19,7 @@ func TestFillOfRepeatedPlaces(t *testing.T) {
 	view, err := base.View("view", []int64{1 << 30, 2, 1 << 30}, []int64{0, 1, 0}, 0)
 	require.NoError(t, err)
 	defer view.Release()
-	require.NoError(t, fillWith(view, dtype.FloatScalar(5)))
+	require.NoError(t, ops.FillWith(view, dtype.FloatScalar(5)))
 	assert.Equal(t, []float64{5, 5}, flat(t, base))
 }
 
@@ -27,9 +27,9 @@ func TestFillOfRepeatedPlaces(t *testing.T) {
 func TestFillDiagonalWraps(t *testing.T) {
 	for rows := range int64(12) {
 		for columns := range int64(5) {
-			self, err := Zeros(nil, []int64{rows, columns}, dtype.Float32, tensor.Strided, device.Host)
+			self, err := ctx.Zeros(nil, []int64{rows, columns}, dtype.Float32, tensor.Strided, device.Host)
 			require.NoError(t, err)
-			require.NoError(t, FillDiagonal(self, dtype.IntScalar(1), true))
+			require.NoError(t, ctx.FillDiagonal(self, dtype.IntScalar(1), true))
 			for i, got := range flat(t, self) {
 				row, column := int64(i)/columns, int64(i)%columns
 				assert.Equal(t, row%(columns+1) == column, got == 1, "%d x %d at %d, %d", rows, columns, row, column)
@@ -41,12 +41,6 @@ func TestFillDiagonalWraps(t *testing.T) {
 	high, err := row.View("view", []int64{math.MaxInt64 / 4, 2}, []int64{0, 1}, 0)
 	require.NoError(t, err)
 	defer high.Release()
-	require.NoError(t, FillDiagonal(high, dtype.IntScalar(7), true))
+	require.NoError(t, ctx.FillDiagonal(high, dtype.IntScalar(7), true))
 	assert.Equal(t, []float64{7, 7}, flat(t, row))
-}
-
-func TestTensordotOfNumbersHasNoDimensions(t *testing.T) {
-	_, err := TensordotDims(nil, ramp(t, dtype.Float32), ramp(t, dtype.Float32), []int64{-1}, []int64{-1})
-	assert.Equal(t, status.Index, codeOf(err), "%v", err)
-	assert.ErrorContains(t, err, "no dimensions")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // narrowTypes are the dtypes that products are summed more widely in.
@@ -18,7 +19,7 @@ var narrowTypes = []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Int8, dtype
 func rounded(t *testing.T, d dtype.DType, values []float64) []float64 {
 	t.Helper()
 	x := given(t, dtype.Int64, []int64{int64(len(values))}, values...)
-	narrow, err := castTo("test", x, d)
+	narrow, err := rowMajorCopy("test", x, d)
 	require.NoError(t, err)
 	defer narrow.Release()
 	return flat(t, narrow)
@@ -84,12 +85,12 @@ func TestNarrowProductsOfSpecials(t *testing.T) {
 			for _, turned := range []bool{false, true} {
 				a, b := given(t, d, []int64{m, k}, av...), given(t, d, []int64{k, n}, bv...)
 				if turned {
-					flipped, err := permuted("test", b, 1, 0)
+					flipped, err := view.Permute("test", b, 1, 0)
 					require.NoError(t, err)
-					whole, err := castTo("test", flipped, d)
+					whole, err := rowMajorCopy("test", flipped, d)
 					require.NoError(t, err)
 					flipped.Release()
-					b, err = permuted("test", whole, 1, 0)
+					b, err = view.Permute("test", whole, 1, 0)
 					require.NoError(t, err)
 					whole.Release()
 					defer b.Release()

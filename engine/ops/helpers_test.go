@@ -1,12 +1,15 @@
 package ops
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -40,8 +43,42 @@ func ramp(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 // flat lists the elements of x in row-major order.
 func flat(t *testing.T, x *tensor.Tensor) []float64 {
 	t.Helper()
-	whole, err := asContiguous("test", x, dtype.Float64)
+	whole, err := rowMajor("test", x, dtype.Float64)
 	require.NoError(t, err)
 	defer whole.Release()
 	return append([]float64{}, elements[float64](whole)...)
+}
+
+// onMeta is x without its bytes.
+func onMeta(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
+	m, err := tensor.EmptyStrided("test", x.Sizes(), x.Strides(), x.DType(), device.Device{Type: device.Meta, Index: -1})
+	require.NoError(t, err)
+	t.Cleanup(m.Release)
+	return m
+}
+
+// sameBits compares lists whose NaN count as equal.
+func sameBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
+}
+
+// codeOf is the code of an error, OK for none and Internal for one that has no code.
+func codeOf(err error) status.Code {
+	var e *status.Error
+	switch {
+	case err == nil:
+		return status.OK
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return status.Internal
+}
+
+// cycle is n small whole numbers.
+func cycle(n int64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i%7) - 3
+	}
+	return values
 }

@@ -352,7 +352,7 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
 	return withIndex(self, items, func(base *tensor.Tensor, selectors []selector) error {
 		check := checkFits
-		if len(selectors) == 0 {
+		if len(selectors) == 0 && base.Dim() == 0 {
 			check = checkOne
 		}
 		if err := check("index_put_", value, self.DType()); err != nil {

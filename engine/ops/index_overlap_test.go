@@ -11,12 +11,13 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // allOneElement is a view of n elements that are all the same memory, a zero.
 func allOneElement(t *testing.T, n int64) *tensor.Tensor {
 	t.Helper()
-	v, err := expand("test", given(t, dtype.Float32, []int64{1}, 0), []int64{n})
+	v, err := view.Expand("test", given(t, dtype.Float32, []int64{1}, 0), []int64{n})
 	require.NoError(t, err)
 	t.Cleanup(v.Release)
 	return v
@@ -102,7 +103,7 @@ func TestLayoutsOfIndexedWrites(t *testing.T) {
 func TestIndexesWithoutValues(t *testing.T) {
 	x := numbers(t, dtype.Float32, 3)
 	index, mask := onMeta(t, vectorOf(t, 0, 2)), onMeta(t, given(t, dtype.Bool, []int64{3}, 1, 0, 1))
-	one, err := castTo("test", given(t, dtype.Int64, nil, 1), dtype.Int64)
+	one, err := rowMajorCopy("test", given(t, dtype.Int64, nil, 1), dtype.Int64)
 	require.NoError(t, err)
 	defer one.Release()
 	single := onMeta(t, one)

@@ -16,12 +16,13 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // numbers makes a tensor of 0, 1, 2, ..., as far as dtype d holds them.
 func numbers(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	t.Helper()
-	x, err := castTo("test", counting(t, dtype.Int64, sizes...), d)
+	x, err := rowMajorCopy("test", counting(t, dtype.Int64, sizes...), d)
 	require.NoError(t, err)
 	t.Cleanup(x.Release)
 	return x
@@ -277,7 +278,7 @@ func TestIndexedReadsOfAnyLayout(t *testing.T) {
 				require.NoError(t, err)
 				full := slices.Clone(x.Sizes())
 				full[dim] = 4
-				wide, err := expand("test", shaped, full)
+				wide, err := view.Expand("test", shaped, full)
 				require.NoError(t, err)
 				items := append(slices.Repeat([]IndexItem{sliceItem(NoInt, NoInt, NoInt)}, int(dim)), with(index))
 				for op, run := range map[string]func(x *tensor.Tensor) (*tensor.Tensor, error){
@@ -310,7 +311,7 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 			for _, sizes := range [][]int64{{2, 4}, {2, 1}} {
 				index, err := reshape("test", vectorOf(t, 1, bad), []int64{2, 1})
 				require.NoError(t, err)
-				wide, err := expand("test", index, sizes)
+				wide, err := view.Expand("test", index, sizes)
 				require.NoError(t, err)
 				place := placeAlong(x, 0, wide)
 				source := numbers(t, d, sizes...)

@@ -27,6 +27,7 @@ type scattering struct {
 	op            string
 	d             int
 	index, source *tensor.Tensor // index: positions; source: of index's sizes
+	wide          bool           // sums and products of 16 bits are kept in 32 until they are whole, as means always are
 	held          []*tensor.Tensor
 }
 
@@ -44,7 +45,7 @@ func newScattering(op string, self *tensor.Tensor, dim int64, index, source *ten
 	if err := oneDevice(op, self, index, source); err != nil {
 		return nil, err
 	}
-	s = &scattering{op: op}
+	s = &scattering{op: op, wide: true}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -130,7 +131,11 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 	want[s.d] = index.Numel()
 	if !slices.Equal(want, s.source.Sizes()) {
 		if source.Dim() != 0 || index.Numel() != 1 || shape.Product(want) != 1 {
-			return s, status.Runtimef("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
+			fail := status.Runtimef
+			if found := s.source.Sizes(); op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) && slices.Equal(want[s.d+1:], found[s.d+1:])) {
+				fail = status.Indexf // the number of dimensions, or of indices
+			}
+			return s, fail("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
 		}
 		if s.source, err = s.hold(view.Expand(op, s.source, want)); err != nil {
 			return s, err
@@ -178,18 +183,36 @@ func (s *scattering) write(to *tensor.Tensor) error {
 
 // reduce combines by a named operation: sum, prod, mean, amax, amin.
 func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) error {
-	if to.IsMeta() {
-		return nil
-	}
 	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
 		return status.NotImplementedf("%s: %s is not implemented for dtype %v", s.op, name, to.DType())
+	}
+	if to.IsMeta() {
+		return nil
 	}
 	work, ok, err := s.into(to)
 	if !ok {
 		return err
 	}
-	// What may fail comes first: a refusal leaves the tensor as it was.
+	if work.DType().IsReducedFloat() && (k == scatterAdd || k == scatterMul) && (s.wide || name == "mean") {
+		wide, err := s.hold(cloned(s.op, work, dtype.Float32, work.Device(), shape.Preserve))
+		if err != nil {
+			return err
+		}
+		if s.source, err = s.hold(cloned(s.op, s.source, dtype.Float32, work.Device(), shape.Preserve)); err != nil {
+			return err
+		}
+		if err := s.join(k, wide, name, includeSelf); err != nil {
+			return err
+		}
+		iter.Copy(work, wide)
+		return nil
+	}
+	return s.join(k, work, name, includeSelf)
+}
+
+// join combines the source into work. What may fail comes first: a refusal leaves it as it was.
+func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) (err error) {
 	var counts *tensor.Tensor
 	if name == "mean" {
 		if counts, err = s.counts(work.Sizes(), includeSelf); err != nil {
@@ -203,7 +226,8 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 	}
 	defer join.close()
 	if !includeSelf {
-		start, err := s.hold(single(s.op, identity(name, to.DType()), to.DType()))
+		d := work.DType()
+		start, err := s.hold(single(s.op, identity(name, d), d))
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // skipped tells whether cat passes over a tensor: one-dimensional and empty, which fits any shape.
@@ -78,7 +79,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 			}
 			continue
 		}
-		part, err := narrowed(op, to, d, begin, t.Sizes()[d])
+		part, err := view.Narrow(op, to, int64(d), begin, t.Sizes()[d])
 		if err != nil {
 			return made(to, out, err)
 		}
@@ -211,170 +212,6 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 	})
 }
 
-// Atleast1d gives a zero-dim tensor one dimension.
-func Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) { return atLeastVector("atleast_1d", self) }
-
-// Atleast2d gives tensors of fewer dimensions leading ones.
-func Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
-	switch self.Dim() {
-	case 0:
-		return View(self, []int64{1, 1})
-	case 1:
-		return Unsqueeze(nil, self, 0)
-	}
-	return self.Alias(), nil
-}
-
-// Atleast3d gives a vector a leading and a trailing dimension, a matrix a trailing one.
-func Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
-	switch self.Dim() {
-	case 0:
-		return View(self, []int64{1, 1, 1})
-	case 1:
-		return self.View("atleast_3d", []int64{1, self.Sizes()[0], 1}, []int64{self.Sizes()[0] * self.Strides()[0], self.Strides()[0], 1}, self.Offset())
-	case 2:
-		return Unsqueeze(nil, self, 2)
-	}
-	return self.Alias(), nil
-}
-
-func eachOf(tensors []*tensor.Tensor, view func(*tensor.Tensor) (*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
-	views := make([]*tensor.Tensor, len(tensors))
-	for i, t := range tensors {
-		var err error
-		if views[i], err = view(t); err != nil {
-			releaseAll(views[:i])
-			return nil, err
-		}
-	}
-	return views, nil
-}
-
-// Atleast1dSequence is Atleast1d of every tensor.
-func Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return eachOf(tensors, Atleast1d)
-}
-
-// Atleast2dSequence is Atleast2d of every tensor.
-func Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return eachOf(tensors, Atleast2d)
-}
-
-// Atleast3dSequence is Atleast3d of every tensor.
-func Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return eachOf(tensors, Atleast3d)
-}
-
-// Hstack joins tensors side by side.
-func Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return viewed(tensors, Atleast1d, func(views []*tensor.Tensor) (*tensor.Tensor, error) {
-		dim := int64(1)
-		if len(views) > 0 && views[0].Dim() == 1 {
-			dim = 0
-		}
-		return cat("hstack", out, views, dim)
-	})
-}
-
-// Vstack joins tensors below each other.
-func Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return viewed(tensors, Atleast2d, func(views []*tensor.Tensor) (*tensor.Tensor, error) { return cat("vstack", out, views, 0) })
-}
-
-// Dstack joins tensors along the third dimension.
-func Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return viewed(tensors, Atleast3d, func(views []*tensor.Tensor) (*tensor.Tensor, error) { return cat("dstack", out, views, 2) })
-}
-
-// ColumnStack joins tensors side by side; those of fewer than two dimensions are columns.
-func ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	column := func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		if t.Dim() > 1 {
-			return t.Alias(), nil
-		}
-		return reshape("column_stack", t, []int64{t.Numel(), 1})
-	}
-	return viewed(tensors, column, func(views []*tensor.Tensor) (*tensor.Tensor, error) { return cat("column_stack", out, views, 1) })
-}
-
-// BroadcastTensors expands all tensors to their common shape.
-func BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if len(tensors) == 0 {
-		return nil, nil
-	}
-	sizes, err := iter.Shape("broadcast_tensors", tensors...)
-	if err != nil {
-		return nil, err
-	}
-	sizes = slices.Clone(sizes)
-	return eachOf(tensors, func(t *tensor.Tensor) (*tensor.Tensor, error) { return expand("broadcast_tensors", t, sizes) })
-}
-
-// Meshgrid expands vectors to the coordinates of a grid; indexing xy swaps the first two dimensions.
-func Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
-	const op = "meshgrid"
-	if len(tensors) == 0 {
-		return nil, status.Runtimef("%s: expects a non-empty list of tensors", op)
-	}
-	if indexing != "" && indexing != "ij" && indexing != "xy" {
-		return nil, status.Runtimef("%s: expects indexing to be one of \"xy\" or \"ij\", but received %q", op, indexing)
-	}
-	sizes := make([]int64, len(tensors))
-	for i, t := range tensors {
-		if t.Dim() > 1 {
-			return nil, status.Runtimef("%s: expected 0D or 1D tensor in the tensor list but got: shape %v", op, t.Sizes())
-		}
-		if t.DType() != tensors[0].DType() || t.Device() != tensors[0].Device() {
-			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device", op)
-		}
-		sizes[i] = t.Numel()
-	}
-	swap := indexing == "xy" && len(tensors) > 1
-	if swap {
-		sizes[0], sizes[1] = sizes[1], sizes[0]
-	}
-	out := make([]*tensor.Tensor, 0, len(tensors))
-	for i, t := range tensors {
-		at := i
-		if swap && i < 2 {
-			at = 1 - i
-		}
-		strides := make([]int64, len(tensors))
-		if t.Dim() == 1 {
-			strides[at] = t.Strides()[0]
-		}
-		v, err := t.View(op, sizes, strides, t.Offset())
-		if err != nil {
-			releaseAll(out)
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-// CartesianProd lists all combinations of one element of each vector.
-func CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	for _, t := range tensors {
-		if t.Dim() != 1 {
-			return nil, status.Runtimef("cartesian_prod: expect a 1D vector, but got shape %v", t.Sizes())
-		}
-	}
-	if len(tensors) == 1 {
-		return tensors[0].Alias(), nil
-	}
-	grids, err := Meshgrid(tensors, "ij")
-	if err != nil {
-		return nil, err
-	}
-	defer releaseAll(grids)
-	flat := func(t *tensor.Tensor) (*tensor.Tensor, error) { return reshape("cartesian_prod", t, []int64{-1}) }
-	if shape.Product(grids[0].Sizes()) == 0 {
-		flat = func(t *tensor.Tensor) (*tensor.Tensor, error) { return reshape("cartesian_prod", t, []int64{0}) }
-	}
-	return viewed(grids, flat, func(views []*tensor.Tensor) (*tensor.Tensor, error) { return Stack(nil, views, 1) })
-}
-
 // choices is the number of ways to choose r of n, or the largest integer where there are more.
 func choices(n, r int64) int64 {
 	if r > n {
@@ -445,45 +282,6 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	if err != nil || out.IsMeta() || out.Numel() == 0 {
 		return out, err
 	}
-	place := &at{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
+	place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
 	return made(out, nil, place.read(op, out, self))
-}
-
-// BlockDiag puts matrices on the diagonal of a matrix of zeros.
-func BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	const op = "block_diag"
-	for i, t := range tensors {
-		if t.Dim() > 2 {
-			return nil, status.Runtimef("%s: input tensors must have 2 or fewer dimensions. Input %d has %d dimensions", op, i, t.Dim())
-		}
-	}
-	if len(tensors) == 0 {
-		return tensor.Zeros(op, []int64{1, 0}, dtype.Default(), device.Host)
-	}
-	if err := oneDevice(op, tensors[0], tensors[1:]...); err != nil {
-		return nil, err
-	}
-	return viewed(tensors, Atleast2d, func(views []*tensor.Tensor) (*tensor.Tensor, error) {
-		var r dtype.Result
-		rows, columns := int64(0), int64(0)
-		for i, t := range views {
-			r.Add(t.DType(), tensors[i].Rank())
-			rows, columns = rows+t.Sizes()[0], columns+t.Sizes()[1]
-		}
-		out, err := tensor.Zeros(op, []int64{rows, columns}, r.DType(), views[0].Device())
-		if err != nil || out.IsMeta() {
-			return out, err
-		}
-		row, column := int64(0), int64(0)
-		for _, t := range views {
-			block, err := out.View(op, t.Sizes(), out.Strides(), row*out.Strides()[0]+column)
-			if err != nil {
-				return made(out, nil, err)
-			}
-			iter.Copy(block, t)
-			block.Release()
-			row, column = row+t.Sizes()[0], column+t.Sizes()[1]
-		}
-		return out, nil
-	})
 }

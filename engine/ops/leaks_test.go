@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"testing"
@@ -6,8 +6,10 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // leakProfiles are operands that need casts, copies and several passes.
@@ -57,4 +59,25 @@ func TestNoOperatorLeaks(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestTemporariesAreReleased(t *testing.T) {
+	x, index := ramp(t, dtype.Float32, 3, 4), given(t, dtype.Int64, []int64{2}, 2, 0)
+	item := ops.IndexItem{Kind: ops.IndexTensor, Tensor: index}
+	before := storage.MemoryStats()
+	for _, run := range []func() (*tensor.Tensor, error){
+		func() (*tensor.Tensor, error) { return ctx.IndexGet(x, []ops.IndexItem{item, item}) },
+		func() (*tensor.Tensor, error) { return ctx.IndexAdd(nil, x, 0, index, x, dtype.IntScalar(2)) }, // refused: shapes
+		func() (*tensor.Tensor, error) { return ctx.IndexSelect(nil, x, 1, index) },
+		func() (*tensor.Tensor, error) { return ctx.Take(nil, x, index) },
+		func() (*tensor.Tensor, error) { return ctx.ScatterAdd(nil, x, 0, x, x) }, // refused: index dtype
+		func() (*tensor.Tensor, error) { return ctx.Roll(x, []int64{1}, nil) },
+		func() (*tensor.Tensor, error) { return ctx.Diag(nil, index, 1) },
+		func() (*tensor.Tensor, error) { return ctx.Stack(nil, []*tensor.Tensor{x, x}, 1) },
+	} {
+		if out, err := run(); err == nil {
+			out.Release()
+		}
+	}
+	assert.Equal(t, before.InUse, storage.MemoryStats().InUse)
 }

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestMmAgainstPlainLoop(t *testing.T) {
 			a, err := whole.View("test", []int64{m, k}, []int64{2, 4 * m}, 0) // transposed, every other element
 			require.NoError(t, err)
 			b := given(t, d, []int64{k, n}, cycle(k*n)...)
-			c, err := Mm(nil, a, b)
+			c, err := ctx.Mm(nil, a, b)
 			require.NoError(t, err)
 			av, bv := flat(t, a), flat(t, b)
 			want := make([]float64, m*n)
@@ -42,15 +42,6 @@ func TestMmAgainstPlainLoop(t *testing.T) {
 	}
 }
 
-// cycle is n small whole numbers.
-func cycle(n int64) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = float64(i%7) - 3
-	}
-	return values
-}
-
 func TestEinsum(t *testing.T) {
 	a, b := given(t, dtype.Int64, []int64{2, 3}, 1, 2, 3, 4, 5, 6), given(t, dtype.Int64, []int64{3, 2}, 1, 0, 2, 1, 0, 1)
 	square := given(t, dtype.Int64, []int64{2, 2}, 1, 2, 3, 4)
@@ -69,22 +60,22 @@ func TestEinsum(t *testing.T) {
 		{"ij,jk,kl->il", []*tensor.Tensor{a, b, square}, []int64{2, 2}, []float64{20, 30, 47, 72}},
 		{"ba,B->Bb", []*tensor.Tensor{square, given(t, dtype.Int64, []int64{1}, 10)}, []int64{1, 2}, []float64{30, 70}},
 	} {
-		r, err := Einsum(c.equation, c.operands)
+		r, err := ctx.Einsum(c.equation, c.operands)
 		require.NoError(t, err, c.equation)
 		assert.Equal(t, c.sizes, append([]int64{}, r.Sizes()...), c.equation)
 		assert.Equal(t, c.want, flat(t, r), c.equation)
 		r.Release()
 	}
 	for equation, problem := range map[string]string{"ij->k": "does not appear", "ij->ii": "more than once", "i": "does not match", "ij,jk": "2 operands", "i1": "invalid subscript"} {
-		_, err := Einsum(equation, []*tensor.Tensor{a})
+		_, err := ctx.Einsum(equation, []*tensor.Tensor{a})
 		assert.ErrorContains(t, err, problem, equation)
 	}
 }
 
 func TestProductErrorsNameShapes(t *testing.T) {
 	a := given(t, dtype.Float32, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
-	_, err := Mm(nil, a, a)
+	_, err := ctx.Mm(nil, a, a)
 	assert.ErrorContains(t, err, "(2x3 and 2x3)")
-	_, err = Matmul(nil, a, given(t, dtype.Int64, []int64{3}, 1, 2, 3))
+	_, err = ctx.Matmul(nil, a, given(t, dtype.Int64, []int64{3}, 1, 2, 3))
 	assert.ErrorContains(t, err, "float32 and int64")
 }

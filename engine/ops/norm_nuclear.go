@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // nuclearNorm is the sum of the singular values of the matrices in two dimensions.
@@ -47,7 +48,7 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	}
 	s := within(op)
 	defer s.Close()
-	matrices := s.Keep(permuted(op, self, append(slices.Clone(order), both...)...))
+	matrices := s.Keep(view.Permute(op, self, append(slices.Clone(order), both...)...))
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/schema"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -300,7 +301,7 @@ func checkOut(t *testing.T, o *schema.Operator, p profile, oc outCase) {
 
 // valuesAs are the values after a cast.
 func valuesAs(t *testing.T, x *tensor.Tensor, d dtype.DType) string {
-	y, err := castTo("test", x, d)
+	y, err := ops.CastTo("test", x, d)
 	require.NoError(t, err)
 	defer y.Release()
 	return elementsOf(y)

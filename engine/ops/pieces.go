@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // scope is an owner of temporaries with the steps of which operators are composed.
@@ -20,9 +21,16 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
-	if err := sameDType(s.Op, out, t.DType()); err != nil {
+	return Deliver(s.Op, out, t)
+}
+
+// Deliver writes t, a result of its own memory, to out, which takes its shape.
+func Deliver(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := sameDType(op, out, t.DType()); err != nil {
 		return nil, err
 	}
+	s := within(op)
+	defer s.Close()
 	if to := s.into(out, t); s.Err == nil {
 		return s.deliver(to)
 	}
@@ -69,21 +77,6 @@ func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(Div(nil, a, b, ""))
 }
 
-// unary and binary are the results of operators of one and two operands.
-func (s *scope) unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a))
-}
-
-func (s *scope) binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a, b))
-}
-
 // where is a where condition holds and b elsewhere.
 func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
@@ -94,8 +87,6 @@ func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 
 // number is a scalar operand.
 func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
-
-func (s *scope) float(v float64) *tensor.Tensor { return s.number(dtype.FloatScalar(v)) }
 
 // sum adds up over dims, or over all where there are none.
 func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
@@ -125,14 +116,6 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 	return s.Keep(t.View(s.Op, slices.Delete(sizes, dim, dim+1), slices.Delete(strides, dim, dim+1), offset))
 }
 
-// wide views t with a new dimension of size 1 at dim.
-func (s *scope) wide(t *tensor.Tensor, dim int) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(t.View(s.Op, slices.Insert(slices.Clone(t.Sizes()), dim, 1), slices.Insert(slices.Clone(t.Strides()), dim, 1), t.Offset()))
-}
-
 // empty makes a contiguous tensor of arbitrary values like t.
 func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	if s.Err != nil {
@@ -146,7 +129,7 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(asContiguous(s.Op, t, d))
+	return s.Keep(rowMajor(s.Op, t, d))
 }
 
 // copy writes src, broadcast, to dst.
@@ -161,7 +144,7 @@ func (s *scope) permute(t *tensor.Tensor, order ...int) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(permuted(s.Op, t, order...))
+	return s.Keep(view.Permute(s.Op, t, order...))
 }
 
 // reshape is t with other sizes, a view where that is possible.
@@ -169,5 +152,5 @@ func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(reshaped(s.Op, t, sizes...))
+	return s.Keep(reshape(s.Op, t, sizes))
 }

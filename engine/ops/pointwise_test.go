@@ -190,12 +190,12 @@ func TestFloat16ConvertsAlikeInRunsAndAlone(t *testing.T) {
 		}
 		for _, pair := range [][2]dtype.DType{{d, dtype.Float16}, {dtype.Float16, d}} {
 			x := given(t, pair[0], []int64{2 * n}, values...)
-			run, err := castTo("test", x, pair[1])
+			run, err := rowMajorCopy("test", x, pair[1])
 			require.NoError(t, err)
 			for i := range int64(2 * n) {
 				one, err := x.View("test", nil, nil, i)
 				require.NoError(t, err)
-				alone, err := castTo("test", one, pair[1])
+				alone, err := rowMajorCopy("test", one, pair[1])
 				require.NoError(t, err)
 				require.Equal(t, alone.At(nil), run.At([]int64{i}), "%v to %v", pair[0], pair[1])
 				one.Release()

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -10,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 func orDefault(g *random.Generator) *random.Generator {
@@ -52,6 +54,21 @@ func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) 
 	}
 	iter.Copy(t, filled)
 	return nil
+}
+
+// beside is a parameter for each element of a tensor of the given sizes and strides, in the order in which drawInto draws these.
+func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if !shape.IsDense(sizes, strides) {
+		strides = shape.ContiguousStrides(sizes)
+	}
+	t := s.Keep(tensor.EmptyStrided(s.Op, sizes, strides, p.DType(), p.Device()))
+	if wide := s.Keep(view.Expand(s.Op, p, sizes)); s.Err == nil {
+		s.copy(t, wide)
+	}
+	return t
 }
 
 // drawn makes or resizes the result of a random factory and fills it.
@@ -226,31 +243,29 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 	}
 	s := within("bernoulli")
 	defer s.Close()
-	p := s.cast(self, self.DType())
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	draw := func(t random.Span, _ bool) error {
-		return orDefault(g).BernoulliEach(t, span(p))
-	}
+	strides := shape.ContiguousStrides(self.Sizes())
 	if out != nil {
 		if err := checkEach("bernoulli", out, self); err != nil {
 			return nil, err
 		}
-		if out.Storage() == self.Storage() {
-			p = s.Keep(rowMajorCopy("bernoulli", self, self.DType()))
+		if slices.Equal(out.Sizes(), self.Sizes()) {
+			strides = out.Strides()
 		}
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), draw)
 	}
-	return drawnLike("bernoulli", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, draw)
+	p := s.beside(self, self.Sizes(), strides)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), func(t random.Span, _ bool) error {
+		return orDefault(g).BernoulliEach(t, span(p))
+	})
 }
 
 // BernoulliP draws 0 or 1 in the shape of self.
 func BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
-	return drawnLike("bernoulli", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error { return orDefault(g).Bernoulli(s, p) })
+	return drawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), func(t random.Span, _ bool) error {
+		return orDefault(g).Bernoulli(t, p)
+	})
 }
 
 // Multinomial draws indices of weights.
@@ -294,12 +309,13 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 
 // Poisson draws counts with the rates in self.
 func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	rates, err := rowMajor("poisson", self, self.DType())
-	if err != nil {
-		return nil, err
+	s := within("poisson")
+	defer s.Close()
+	rates := s.cast(self, self.DType())
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer rates.Release()
-	return drawnLike("poisson", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error {
-		return orDefault(g).Poisson(s, span(rates))
+	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), func(t random.Span, _ bool) error {
+		return orDefault(g).Poisson(t, span(rates))
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
 
 // FillUniform fills self from the uniform distribution on [from, to).
@@ -52,11 +51,7 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	}
 	s := within(op)
 	defer s.Close()
-	each := s.Keep(view.Expand(op, p, self.Sizes()))
-	if s.Err != nil {
-		return s.Err
-	}
-	each = s.Keep(rowMajorCopy(op, each, d))
+	each := s.beside(p, self.Sizes(), self.Strides())
 	if s.Err != nil {
 		return s.Err
 	}

@@ -257,6 +257,16 @@ func reducedSizes(sizes []int64, mask []bool, keepdim bool) []int64 {
 	return out
 }
 
+// freeDims lists the dimensions of t outside mask, and their sizes.
+func freeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
+	for d, s := range t.Sizes() {
+		if !mask[d] {
+			dims, sizes = append(dims, d), append(sizes, s)
+		}
+	}
+	return dims, sizes
+}
+
 // checkReduction refuses an out that cannot take a result of dtype d and of the given sizes, and one that shares elements with
 // the input or might once it is resized.
 func checkReduction(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, in *tensor.Tensor) error {
@@ -267,7 +277,8 @@ func checkReduction(op string, out *tensor.Tensor, sizes []int64, d dtype.DType,
 		return err
 	}
 	fits := slices.Equal(out.Sizes(), sizes)
-	if out.Storage() == in.Storage() && (!fits || iter.Overlaps(out, in)) {
+	inPlace := fits && ordersInPlace(op) && iter.SameView(out, in)
+	if out.Storage() == in.Storage() && !inPlace && (!fits || iter.Overlaps(out, in)) {
 		return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
 	}
 	if fits {

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -54,11 +55,21 @@ func TestInPlaceProductsNameTheShapes(t *testing.T) {
 	matrix, vector := ramp(t, dtype.Float64, 2, 2), ramp(t, dtype.Float64, 2)
 	batch := ramp(t, dtype.Float64, 1, 2, 2)
 	for name, f := range map[string]func(self *tensor.Tensor) (*tensor.Tensor, error){
-		"addmv":   func(x *tensor.Tensor) (*tensor.Tensor, error) { return Addmv(x, x, matrix, vector, unscale, unscale) },
-		"addmm":   func(x *tensor.Tensor) (*tensor.Tensor, error) { return Addmm(x, x, matrix, matrix, unscale, unscale) },
-		"addr":    func(x *tensor.Tensor) (*tensor.Tensor, error) { return Addr(x, x, vector, vector, unscale, unscale) },
-		"addbmm":  func(x *tensor.Tensor) (*tensor.Tensor, error) { return Addbmm(x, x, batch, batch, unscale, unscale) },
-		"baddbmm": func(x *tensor.Tensor) (*tensor.Tensor, error) { return Baddbmm(x, x, batch, batch, unscale, unscale) },
+		"addmv": func(x *tensor.Tensor) (*tensor.Tensor, error) {
+			return ctx.Addmv(x, x, matrix, vector, unscale, unscale)
+		},
+		"addmm": func(x *tensor.Tensor) (*tensor.Tensor, error) {
+			return ctx.Addmm(x, x, matrix, matrix, unscale, unscale)
+		},
+		"addr": func(x *tensor.Tensor) (*tensor.Tensor, error) {
+			return ctx.Addr(x, x, vector, vector, unscale, unscale)
+		},
+		"addbmm": func(x *tensor.Tensor) (*tensor.Tensor, error) {
+			return ctx.Addbmm(x, x, batch, batch, unscale, unscale)
+		},
+		"baddbmm": func(x *tensor.Tensor) (*tensor.Tensor, error) {
+			return ctx.Baddbmm(x, x, batch, batch, unscale, unscale)
+		},
 	} {
 		x := given(t, dtype.Float64, []int64{1}, 5)
 		_, err := f(x)
@@ -73,17 +84,17 @@ func TestMeanBesideSpreadOfInfinities(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64} {
 		for _, values := range [][]float64{{low, 1, 2}, {1, low, 2}, {1, 2, low}} {
 			row := given(t, d, []int64{1, 3}, values...)
-			wide, err := expanded("test", row, []int64{4, 3})
+			wide, err := ops.Expanded("test", row, []int64{4, 3})
 			require.NoError(t, err)
 			t.Cleanup(wide.Release)
-			dense, err := castTo("test", wide, d)
+			dense, err := ops.CastTo("test", wide, d)
 			require.NoError(t, err)
 			t.Cleanup(dense.Release)
 			for _, x := range []*tensor.Tensor{row, wide, dense} {
 				for dim := range int64(2) {
-					spread, mean, err := StdMeanDim(x, []int64{dim}, true, false)
+					spread, mean, err := ctx.StdMeanDim(x, []int64{dim}, true, false)
 					require.NoError(t, err)
-					alone, err := Mean(nil, x, []int64{dim}, false, dtype.None)
+					alone, err := ctx.Mean(nil, x, []int64{dim}, false, dtype.None)
 					require.NoError(t, err)
 					assert.True(t, sameBits(flat(t, alone), flat(t, mean)), "%v of %v over %d: %v", d, values, dim, flat(t, mean))
 					for _, y := range []*tensor.Tensor{spread, mean, alone} {
@@ -98,10 +109,10 @@ func TestMeanBesideSpreadOfInfinities(t *testing.T) {
 // A result of 16 bits is rounded to them before it goes to a wider output.
 func TestWiderOutputsHoldRoundedResults(t *testing.T) {
 	for name, f := range map[string]func(out, x *tensor.Tensor) (*tensor.Tensor, error){
-		"erf": Erf, "tan": Tan, "lgamma": Lgamma, "sqrt": Sqrt,
-		"div": func(out, x *tensor.Tensor) (*tensor.Tensor, error) { return Div(out, x, x, "") },
-		"mul": func(out, x *tensor.Tensor) (*tensor.Tensor, error) { return Mul(out, x, x) },
-		"add": func(out, x *tensor.Tensor) (*tensor.Tensor, error) { return Add(out, x, x, dtype.FloatScalar(0.3)) },
+		"erf": ctx.Erf, "tan": ctx.Tan, "lgamma": ctx.Lgamma, "sqrt": ctx.Sqrt,
+		"div": func(out, x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Div(out, x, x, "") },
+		"mul": func(out, x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Mul(out, x, x) },
+		"add": func(out, x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Add(out, x, x, dtype.FloatScalar(0.3)) },
 	} {
 		for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
 			for _, wide := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Complex64} {
@@ -126,7 +137,7 @@ func TestNextafterBesideItself(t *testing.T) {
 		base := given(t, d, []int64{4}, 1, 2, 3, 4)
 		self, other := partOf(t, base, 0, 3), partOf(t, base, 1, 3)
 		before := held()
-		_, err := Nextafter(self, self, other)
+		_, err := ctx.Nextafter(self, self, other)
 		assert.ErrorContains(t, err, "refer to a single memory location", "%v", d)
 		assert.Equal(t, []float64{1, 2, 3, 4}, flat(t, base))
 		assert.Equal(t, before, held())
@@ -134,7 +145,7 @@ func TestNextafterBesideItself(t *testing.T) {
 }
 
 func partOf(t *testing.T, base *tensor.Tensor, start, length int64) *tensor.Tensor {
-	x, err := Narrow(base, 0, start, length)
+	x, err := ctx.Narrow(base, 0, start, length)
 	require.NoError(t, err)
 	t.Cleanup(x.Release)
 	return x
@@ -143,7 +154,7 @@ func partOf(t *testing.T, base *tensor.Tensor, start, length int64) *tensor.Tens
 // Nothing is left of a product that no kernel computes.
 func TestRefusedInnerProductsKeepNothing(t *testing.T) {
 	x := given(t, dtype.Complex32, []int64{2}, 1, 2)
-	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": Dot, "vdot": Vdot, "matmul": Matmul} {
+	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot, "matmul": ctx.Matmul} {
 		out := given(t, dtype.Complex32, []int64{0})
 		before := held()
 		_, err := f(out, x, x)
@@ -157,19 +168,19 @@ func TestRefusedInnerProductsKeepNothing(t *testing.T) {
 // Indices with bools, accepted or refused, keep nothing.
 func TestBoolIndicesKeepNothing(t *testing.T) {
 	x := ramp(t, dtype.Float32, 3, 3)
-	no := Int(NoInt)
-	for _, items := range [][]IndexItem{
-		{{Kind: IndexBool}, {Kind: IndexSlice, Start: 1, Stop: int64(no), Step: -2}},
-		{{Kind: IndexBool, Start: 1}, {Kind: IndexSlice, Start: 1, Stop: int64(no), Step: 2}},
-		{{Kind: IndexBool, Start: 1}, {Kind: IndexInt, Start: 9}},
-		{{Kind: IndexBool}, {Kind: IndexBool, Start: 1}, {Kind: IndexTensor, Tensor: given(t, dtype.Int64, []int64{1}, 7)}},
+	no := ops.Int(ops.NoInt)
+	for _, items := range [][]ops.IndexItem{
+		{{Kind: ops.IndexBool}, {Kind: ops.IndexSlice, Start: 1, Stop: int64(no), Step: -2}},
+		{{Kind: ops.IndexBool, Start: 1}, {Kind: ops.IndexSlice, Start: 1, Stop: int64(no), Step: 2}},
+		{{Kind: ops.IndexBool, Start: 1}, {Kind: ops.IndexInt, Start: 9}},
+		{{Kind: ops.IndexBool}, {Kind: ops.IndexBool, Start: 1}, {Kind: ops.IndexTensor, Tensor: given(t, dtype.Int64, []int64{1}, 7)}},
 	} {
 		before := held()
-		_ = IndexSetScalar(x, items, zero)
+		_ = ctx.IndexSetScalar(x, items, zero)
 		assert.Equal(t, before, held(), "set %v", items)
-		_ = IndexSet(x, items, given(t, dtype.Float32, []int64{1}, 1))
+		_ = ctx.IndexSet(x, items, given(t, dtype.Float32, []int64{1}, 1))
 		before = held()
-		if y, err := IndexGet(x, items); err == nil {
+		if y, err := ctx.IndexGet(x, items); err == nil {
 			y.Release()
 		}
 		assert.Equal(t, before, held(), "get %v", items)
@@ -181,9 +192,9 @@ func TestWindowsWithoutMemory(t *testing.T) {
 	defer storage.SetLimit(0)
 	for i := range int64(40) {
 		before := held()
-		require.NoError(t, FailAllocation(i+1))
-		y, err := KaiserWindow(9, true, 12, dtype.Float32, tensor.NoLayout, device.Host)
-		require.NoError(t, FailAllocation(0))
+		require.NoError(t, ctx.FailAllocation(i+1))
+		y, err := ctx.KaiserWindow(9, true, 12, dtype.Float32, tensor.NoLayout, device.Host)
+		require.NoError(t, ctx.FailAllocation(0))
 		if err == nil {
 			y.Release()
 			return
@@ -198,23 +209,23 @@ func TestWindowsWithoutMemory(t *testing.T) {
 func TestLogspaceOfInfinities(t *testing.T) {
 	for _, base := range []float64{0, math.Copysign(0, -1), 2, math.Inf(1), math.NaN()} {
 		for _, end := range []complex128{complex(-3, math.Inf(-1)), complex(math.Inf(1), 1), complex(math.NaN(), 2)} {
-			y, err := Logspace(nil, dtype.IntScalar(-1), dtype.ComplexScalar(end), 5, base, dtype.None, tensor.NoLayout, device.Host)
+			y, err := ctx.Logspace(nil, dtype.IntScalar(-1), dtype.ComplexScalar(end), 5, base, dtype.None, tensor.NoLayout, device.Host)
 			require.NoError(t, err)
 			assert.Equal(t, []int64{5}, y.Sizes())
 			y.Release()
 		}
 	}
-	assert.True(t, math.IsNaN(real(power(0, complex(math.NaN(), 2)))))
+	assert.True(t, math.IsNaN(real(ops.Power(0, complex(math.NaN(), 2)))))
 }
 
 // Any number of edge items, digits or columns prints.
 func TestHugePrintOptions(t *testing.T) {
 	x := given(t, dtype.Float32, []int64{6}, 1, 2, 3, 4, 5, 6)
 	for _, huge := range []int64{1 << 62, math.MaxInt64} {
-		s, err := ToString(x, 4, 3, huge, 80, NoBool)
+		s, err := ctx.ToString(x, 4, 3, huge, 80, ops.NoBool)
 		require.NoError(t, err)
 		assert.Equal(t, "tensor([1., 2., 3., 4., 5., 6.])", s)
-		_, err = ToString(x, huge, huge, huge, huge, NoBool)
+		_, err = ctx.ToString(x, huge, huge, huge, huge, ops.NoBool)
 		require.NoError(t, err)
 	}
 }
@@ -226,17 +237,17 @@ func TestRandomMetaRefusesTheSameDTypes(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(meta.Release)
 		for name, draw := range map[string]func(x *tensor.Tensor) error{
-			"cauchy_":      func(x *tensor.Tensor) error { return FillCauchy(x, 0, 1, nil) },
-			"exponential_": func(x *tensor.Tensor) error { return FillExponential(x, 1, nil) },
-			"log_normal_":  func(x *tensor.Tensor) error { return FillLogNormal(x, 0, 1, nil) },
-			"normal_":      func(x *tensor.Tensor) error { return FillNormal(x, 0, 1, nil) },
-			"uniform_":     func(x *tensor.Tensor) error { return FillUniform(x, 0, 1, nil) },
-			"geometric_":   func(x *tensor.Tensor) error { return FillGeometric(x, 0.5, nil) },
-			"random_":      func(x *tensor.Tensor) error { return FillRandom(x, nil) },
-			"bernoulli_":   func(x *tensor.Tensor) error { return FillBernoulli(x, 0.5, nil) },
-			"bernoulli":    func(x *tensor.Tensor) error { return released(Bernoulli(nil, x, nil)) },
-			"poisson":      func(x *tensor.Tensor) error { return released(Poisson(x, nil)) },
-			"multinomial":  func(x *tensor.Tensor) error { return released(Multinomial(nil, x, 1, true, nil)) },
+			"cauchy_":      func(x *tensor.Tensor) error { return ctx.FillCauchy(x, 0, 1, nil) },
+			"exponential_": func(x *tensor.Tensor) error { return ctx.FillExponential(x, 1, nil) },
+			"log_normal_":  func(x *tensor.Tensor) error { return ctx.FillLogNormal(x, 0, 1, nil) },
+			"normal_":      func(x *tensor.Tensor) error { return ctx.FillNormal(x, 0, 1, nil) },
+			"uniform_":     func(x *tensor.Tensor) error { return ctx.FillUniform(x, 0, 1, nil) },
+			"geometric_":   func(x *tensor.Tensor) error { return ctx.FillGeometric(x, 0.5, nil) },
+			"random_":      func(x *tensor.Tensor) error { return ctx.FillRandom(x, nil) },
+			"bernoulli_":   func(x *tensor.Tensor) error { return ctx.FillBernoulli(x, 0.5, nil) },
+			"bernoulli":    func(x *tensor.Tensor) error { return released(ctx.Bernoulli(nil, x, nil)) },
+			"poisson":      func(x *tensor.Tensor) error { return released(ctx.Poisson(x, nil)) },
+			"multinomial":  func(x *tensor.Tensor) error { return released(ctx.Multinomial(nil, x, 1, true, nil)) },
 			"bernoulli_ each": func(x *tensor.Tensor) error {
 				p, err := tensor.Empty("test", []int64{2}, dtype.Float32, x.Device())
 				if err != nil {
@@ -244,9 +255,9 @@ func TestRandomMetaRefusesTheSameDTypes(t *testing.T) {
 				}
 				defer p.Release()
 				if !p.IsMeta() {
-					clear(elements[float32](p))
+					clear(ops.Elements[float32](p))
 				}
-				return FillBernoulliEach(x, p, nil)
+				return ctx.FillBernoulliEach(x, p, nil)
 			},
 		} {
 			assert.Equal(t, codeOf(draw(given(t, d, []int64{2}, 1, 1))), codeOf(draw(meta)), "%s of %v", name, d)
@@ -259,4 +270,20 @@ func released(x *tensor.Tensor, err error) error {
 		x.Release()
 	}
 	return err
+}
+
+// A number has no dimension to sum over, though -1 and 0 are dimensions that other operators take of it.
+func TestTensordotOfNumbers(t *testing.T) {
+	number, row := given(t, dtype.Float32, nil, 2), given(t, dtype.Float32, []int64{1}, 3)
+	for _, operands := range [][2]*tensor.Tensor{{number, number}, {number, row}, {row, number}} {
+		for _, dim := range []int64{0, -1} {
+			err := released(ctx.TensordotDims(nil, operands[0], operands[1], []int64{dim}, []int64{dim}))
+			assert.Equal(t, status.Index, codeOf(err))
+			assert.ErrorContains(t, err, "has no dimensions")
+		}
+	}
+	product, err := ctx.TensordotDims(nil, number, row, nil, nil)
+	require.NoError(t, err)
+	defer product.Release()
+	assert.Equal(t, []float32{6}, ops.Elements[float32](product))
 }

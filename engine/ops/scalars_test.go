@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"math"
@@ -14,49 +14,51 @@ import (
 
 // numbered are operators with a number, by name.
 var numbered = map[string]func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error){
-	"add": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return Add(nil, x, x, v) },
-	"sub": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return Sub(nil, x, x, v) },
+	"add": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return ctx.Add(nil, x, x, v) },
+	"sub": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return ctx.Sub(nil, x, x, v) },
 	"where": withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) {
-		mask, err := Eq(nil, x, x)
+		mask, err := ctx.Eq(nil, x, x)
 		if err != nil {
 			return nil, err
 		}
 		defer mask.Release()
-		return Where(nil, mask, v, x)
+		return ctx.Where(nil, mask, v, x)
 	}),
-	"clamp_min": withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return ClampMin(nil, x, v) }),
-	"pow":       withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return Pow(nil, x, v) }),
-	"lerp":      withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return Lerp(nil, x, x, v) }),
-	"addcmul":   func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return Addcmul(nil, x, x, x, v) },
-	"addcdiv":   func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return Addcdiv(nil, x, x, x, v) },
-	"fill":      withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return Fill(nil, x, v) }),
+	"clamp_min": withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return ctx.ClampMin(nil, x, v) }),
+	"pow":       withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Pow(nil, x, v) }),
+	"lerp":      withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Lerp(nil, x, x, v) }),
+	"addcmul":   func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return ctx.Addcmul(nil, x, x, x, v) },
+	"addcdiv":   func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return ctx.Addcdiv(nil, x, x, x, v) },
+	"fill":      withOperand(func(x, v *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Fill(nil, x, v) }),
 	"full_like": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		return Full(nil, []int64{2}, v, x.DType(), tensor.NoLayout, device.Host)
+		return ctx.Full(nil, []int64{2}, v, x.DType(), tensor.NoLayout, device.Host)
 	},
 	"scalar_tensor": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		return ScalarTensor(v, x.DType(), tensor.NoLayout, device.Host)
+		return ctx.ScalarTensor(v, x.DType(), tensor.NoLayout, device.Host)
 	},
 	"fill_diagonal_": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		return x.Alias(), FillDiagonal(x, v, false)
+		return x.Alias(), ctx.FillDiagonal(x, v, false)
 	},
 	"linspace": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		return Linspace(nil, dtype.IntScalar(0), v, 3, x.DType(), tensor.NoLayout, device.Host)
+		return ctx.Linspace(nil, dtype.IntScalar(0), v, 3, x.DType(), tensor.NoLayout, device.Host)
 	},
 	"logspace": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		return Logspace(nil, v, dtype.IntScalar(0), 3, 1, x.DType(), tensor.NoLayout, device.Host)
+		return ctx.Logspace(nil, v, dtype.IntScalar(0), 3, 1, x.DType(), tensor.NoLayout, device.Host)
 	},
-	"addmm":   func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return Addmm(nil, x, x, x, v, unscale) },
-	"addr":    func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onRow(x, Addr, v) },
+	"addmm": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
+		return ctx.Addmm(nil, x, x, x, v, unscale)
+	},
+	"addr":    func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onRow(x, ctx.Addr, v) },
 	"addmv":   func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onRow(x, swapped, v) },
-	"addbmm":  func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onBatch(x, Addbmm, v) },
-	"baddbmm": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onBatch(x, Baddbmm, v) },
+	"addbmm":  func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onBatch(x, ctx.Addbmm, v) },
+	"baddbmm": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) { return onBatch(x, ctx.Baddbmm, v) },
 	"index_add": func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		index, err := Arange(nil, dtype.IntScalar(2), dtype.Int64, tensor.NoLayout, device.Host)
+		index, err := ctx.Arange(nil, dtype.IntScalar(2), dtype.Int64, tensor.NoLayout, device.Host)
 		if err != nil {
 			return nil, err
 		}
 		defer index.Release()
-		return IndexAdd(nil, x, 0, index, x, v)
+		return ctx.IndexAdd(nil, x, 0, index, x, v)
 	},
 }
 
@@ -74,11 +76,11 @@ func withOperand(f func(x, v *tensor.Tensor) (*tensor.Tensor, error)) func(x *te
 type product func(out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
 
 func swapped(out, row, self, _ *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return Addmv(out, self, row, self, beta, alpha)
+	return ctx.Addmv(out, self, row, self, beta, alpha)
 }
 
 func onRow(x *tensor.Tensor, f product, v dtype.Scalar) (*tensor.Tensor, error) {
-	row, err := Select(x, 0, 0)
+	row, err := ctx.Select(x, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +89,7 @@ func onRow(x *tensor.Tensor, f product, v dtype.Scalar) (*tensor.Tensor, error) 
 }
 
 func onBatch(x *tensor.Tensor, f product, v dtype.Scalar) (*tensor.Tensor, error) {
-	batch, err := Unsqueeze(nil, x, 0)
+	batch, err := ctx.Unsqueeze(nil, x, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -165,13 +167,13 @@ func TestOperandsAreRoundedToSixteenBits(t *testing.T) {
 		f       func(a, b *tensor.Tensor) (*tensor.Tensor, error)
 		x, v, y float64
 	}{
-		{"add", func(a, b *tensor.Tensor) (*tensor.Tensor, error) { return Add(nil, a, b, unscale) }, 1, -2.7, -1.69921875},
-		{"sub", func(a, b *tensor.Tensor) (*tensor.Tensor, error) { return Sub(nil, a, b, unscale) }, 1, 2.7, -1.69921875},
-		{"fmod", binary(Fmod), -3, 2.7, -0.30078125},
-		{"remainder", binary(Remainder), 1, -2.7, -1.69921875},
-		{"pow", binary(Pow), 4, 2.7, 42.1875},
-		{"mul", binary(Mul), 1023, 1.0004, 1023.5},
-		{"div", func(a, b *tensor.Tensor) (*tensor.Tensor, error) { return Div(nil, a, b, "") }, 1023, 1.0004, 1022.5},
+		{"add", func(a, b *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Add(nil, a, b, unscale) }, 1, -2.7, -1.69921875},
+		{"sub", func(a, b *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Sub(nil, a, b, unscale) }, 1, 2.7, -1.69921875},
+		{"fmod", binary(ctx.Fmod), -3, 2.7, -0.30078125},
+		{"remainder", binary(ctx.Remainder), 1, -2.7, -1.69921875},
+		{"pow", binary(ctx.Pow), 4, 2.7, 42.1875},
+		{"mul", binary(ctx.Mul), 1023, 1.0004, 1023.5},
+		{"div", func(a, b *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Div(nil, a, b, "") }, 1023, 1.0004, 1022.5},
 	} {
 		x := given(t, dtype.Float16, []int64{1}, c.x)
 		for _, number := range []bool{true, false} {

@@ -38,6 +38,9 @@ func lastOrder(ndim, dim int) []int {
 	return order
 }
 
+// ordersInPlace tells whether the output may be the input itself: no line is written before it is sorted.
+func ordersInPlace(op string) bool { return op == "sort" || op == "topk" }
+
 // lines runs a sorting kernel, which needs scratch for some entries, on every line of self along dim, giving keep elements of
 // each. values and indices have self's shape with keep in place of dim's size.
 func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
@@ -62,7 +65,7 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{values, indices} {
 		targets[i] = s.permute(t, order...)
-		if sorted[i] = targets[i]; s.Err == nil && !targets[i].IsContiguous() {
+		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
 			sorted[i] = s.empty(t, t.DType(), targets[i].Sizes()...)
 		}
 	}
@@ -150,25 +153,6 @@ func flag(b bool) int64 {
 		return 1
 	}
 	return 0
-}
-
-// Argsort gives the indices that sort self along dim.
-func Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
-	values, indices, err := Sort(nil, nil, self, dim, descending)
-	values.Release()
-	return indices, err
-}
-
-// ArgsortStable is Argsort; all sorts here are stable.
-func ArgsortStable(self *tensor.Tensor, _ bool, dim int64, descending bool) (*tensor.Tensor, error) {
-	return Argsort(self, dim, descending)
-}
-
-// Msort sorts along the first dimension.
-func Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	values, indices, err := Sort(out, nil, self, 0, false)
-	indices.Release()
-	return values, err
 }
 
 // Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
@@ -296,6 +280,13 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	at, err := shape.WrapDim("kthvalue", dim, self.Dim())
 	if err != nil {
+		return nil, nil, err
+	}
+	mask, err := oneDim("kthvalue", self, Int(dim))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkNotEmpty("kthvalue", self, mask, false); err != nil {
 		return nil, nil, err
 	}
 	if _, n, _ := lanes(self.Sizes(), at); k < 1 || k > n {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Short rows are merged, long ones sorted by digits; both keep the order of equals and put NaN last.
@@ -107,6 +108,37 @@ func TestSearchsortedPassesNaN(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, c.want, flat(t, got), "%v right=%v through a sorter", d, c.right)
 			got.Release()
+		}
+	}
+}
+
+// The values of a sort may go to where they came from, whatever the dtype and the strides.
+func TestSortsGoIntoTheirInput(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Float32, dtype.Int64, dtype.Uint8, dtype.Float64, dtype.BFloat16} {
+		for _, step := range []int64{1, 2} {
+			for name, sort := range map[string]func(values, indices, self *tensor.Tensor) error{
+				"sort": func(values, indices, self *tensor.Tensor) error {
+					_, _, err := Sort(values, indices, self, 0, true)
+					return err
+				},
+				"topk": func(values, indices, self *tensor.Tensor) error {
+					_, _, err := Topk(values, indices, self, 3, 0, true, true)
+					return err
+				},
+			} {
+				all := given(t, d, []int64{6}, 1, 9, 3, 9, 2, 9)
+				x, err := all.View("test", []int64{3}, []int64{step}, 0)
+				require.NoError(t, err)
+				i := given(t, dtype.Int64, []int64{3}, 0, 0, 0)
+				require.NoError(t, sort(x, i, x), name)
+				want, places := []float64{3, 2, 1}, []float64{1, 2, 0}
+				if step == 1 {
+					want, places = []float64{9, 3, 1}, []float64{1, 2, 0}
+				}
+				assert.Equal(t, want, flat(t, x), "%s of %v", name, d)
+				assert.Equal(t, places, flat(t, i), "%s of %v", name, d)
+				x.Release()
+			}
 		}
 	}
 }

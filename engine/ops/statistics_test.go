@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -18,7 +19,7 @@ func TestQuantiles(t *testing.T) {
 		x := given(t, d, []int64{2, 4}, 4, 1, 3, 2, 8, nan, 6, 7)
 		q := given(t, d, []int64{2}, 0.5, 1)
 		for name, want := range map[string][]float64{"linear": {2.5, 4}, "lower": {2, 4}, "higher": {3, 4}, "nearest": {3, 4}, "midpoint": {2.5, 4}} {
-			got, err := Quantile(nil, x, q, 1, false, name)
+			got, err := ctx.Quantile(nil, x, q, 1, false, name)
 			require.NoError(t, err)
 			defer got.Release()
 			assert.Equal(t, []int64{2, 2}, got.Sizes())
@@ -27,7 +28,7 @@ func TestQuantiles(t *testing.T) {
 			assert.Equal(t, want, []float64{all[0], all[2]}, name)
 			assert.True(t, math.IsNaN(all[1]) && math.IsNaN(all[3]))
 		}
-		rest, err := Nanquantile(nil, x, q, 1, true, "linear")
+		rest, err := ctx.Nanquantile(nil, x, q, 1, true, "linear")
 		require.NoError(t, err)
 		defer rest.Release()
 		assert.Equal(t, []int64{2, 2, 1}, rest.Sizes())
@@ -35,7 +36,7 @@ func TestQuantiles(t *testing.T) {
 		number, err := tensor.Number(dtype.FloatScalar(0.25))
 		require.NoError(t, err)
 		defer number.Release()
-		single, err := Nanquantile(nil, x, number, NoInt, false, "lower")
+		single, err := ctx.Nanquantile(nil, x, number, ops.NoInt, false, "lower")
 		require.NoError(t, err)
 		defer single.Release()
 		assert.Empty(t, single.Sizes())
@@ -45,26 +46,26 @@ func TestQuantiles(t *testing.T) {
 	half := given(t, dtype.Float32, nil, 0.5)
 	for text, call := range map[string]func() error{
 		"1.5": func() error {
-			_, err := Quantile(nil, x, given(t, dtype.Float32, nil, 1.5), NoInt, false, "linear")
+			_, err := ctx.Quantile(nil, x, given(t, dtype.Float32, nil, 1.5), ops.NoInt, false, "linear")
 			return err
 		},
 		"NaN": func() error {
-			_, err := Quantile(nil, x, given(t, dtype.Float32, nil, nan), NoInt, false, "linear")
+			_, err := ctx.Quantile(nil, x, given(t, dtype.Float32, nil, nan), ops.NoInt, false, "linear")
 			return err
 		},
 		"float64": func() error {
-			_, err := Quantile(nil, x, given(t, dtype.Float64, nil, 0.5), NoInt, false, "linear")
+			_, err := ctx.Quantile(nil, x, given(t, dtype.Float64, nil, 0.5), ops.NoInt, false, "linear")
 			return err
 		},
 		"int32": func() error {
-			_, err := Quantile(nil, given(t, dtype.Int32, []int64{1}, 1), half, NoInt, false, "linear")
+			_, err := ctx.Quantile(nil, given(t, dtype.Int32, []int64{1}, 1), half, ops.NoInt, false, "linear")
 			return err
 		},
 		"non-empty": func() error {
-			_, err := Quantile(nil, given(t, dtype.Float32, []int64{0}), half, NoInt, false, "linear")
+			_, err := ctx.Quantile(nil, given(t, dtype.Float32, []int64{0}), half, ops.NoInt, false, "linear")
 			return err
 		},
-		"cubic": func() error { _, err := Quantile(nil, x, half, NoInt, false, "cubic"); return err },
+		"cubic": func() error { _, err := ctx.Quantile(nil, x, half, ops.NoInt, false, "cubic"); return err },
 	} {
 		assert.ErrorContains(t, call(), text)
 	}
@@ -75,34 +76,34 @@ func TestGradient(t *testing.T) {
 	points := given(t, dtype.Float64, []int64{4}, 0, 1, 3, 4)
 	parabola := given(t, dtype.Float64, []int64{4, 1}, 0, 1, 9, 16)
 	for edge, want := range map[int64][]float64{1: {1, 2, 6, 7}, 2: {0, 2, 6, 8}} {
-		got, err := GradientTensors(parabola, []*tensor.Tensor{points}, []int64{0}, edge)
+		got, err := ctx.GradientTensors(parabola, []*tensor.Tensor{points}, []int64{0}, edge)
 		require.NoError(t, err)
-		defer releaseAll(got)
+		defer ops.ReleaseAll(got)
 		require.Len(t, got, 1)
 		assert.Equal(t, []int64{4, 1}, got[0].Sizes())
 		assert.InDeltaSlice(t, want, flat(t, got[0]), 1e-14)
 	}
 	for edge, want := range map[int64][]float64{1: {0.5, 1, 2, 2.5}, 2: {0, 1, 2, 3}} {
-		got, err := Gradient(given(t, dtype.Int16, []int64{4}, 0, 1, 4, 9), dtype.IntScalar(2), nil, edge)
+		got, err := ctx.Gradient(given(t, dtype.Int16, []int64{4}, 0, 1, 4, 9), dtype.IntScalar(2), nil, edge)
 		require.NoError(t, err)
-		defer releaseAll(got)
+		defer ops.ReleaseAll(got)
 		assert.Equal(t, dtype.Float32, got[0].DType())
 		assert.Equal(t, want, flat(t, got[0]))
 	}
 	x := given(t, dtype.Float32, []int64{2, 2}, 1, 2, 3, 4)
-	both, err := GradientScalars(x, []dtype.Scalar{dtype.IntScalar(1), dtype.FloatScalar(0.5)}, nil, 1)
+	both, err := ctx.GradientScalars(x, []dtype.Scalar{dtype.IntScalar(1), dtype.FloatScalar(0.5)}, nil, 1)
 	require.NoError(t, err)
-	defer releaseAll(both)
+	defer ops.ReleaseAll(both)
 	assert.Equal(t, []float64{2, 2, 2, 2}, flat(t, both[0]))
 	assert.Equal(t, []float64{2, 2, 2, 2}, flat(t, both[1]))
 	one := dtype.IntScalar(1)
 	for text, call := range map[string]func() error{
-		"edge_order=2, got 3": func() error { _, err := Gradient(x, one, nil, 3); return err },
-		"edge_order+1":        func() error { _, err := Gradient(x, one, nil, 2); return err },
-		"list of length 1":    func() error { _, err := GradientScalars(x, []dtype.Scalar{one}, nil, 1); return err },
-		"uint8":               func() error { _, err := Gradient(given(t, dtype.Uint8, []int64{2}, 1, 2), one, nil, 1); return err },
-		"shape [4]":           func() error { _, err := GradientTensors(x, []*tensor.Tensor{points}, []int64{0}, 1); return err },
-		"out of range":        func() error { _, err := Gradient(x, one, []int64{5}, 1); return err },
+		"edge_order=2, got 3": func() error { _, err := ctx.Gradient(x, one, nil, 3); return err },
+		"edge_order+1":        func() error { _, err := ctx.Gradient(x, one, nil, 2); return err },
+		"list of length 1":    func() error { _, err := ctx.GradientScalars(x, []dtype.Scalar{one}, nil, 1); return err },
+		"uint8":               func() error { _, err := ctx.Gradient(given(t, dtype.Uint8, []int64{2}, 1, 2), one, nil, 1); return err },
+		"shape [4]":           func() error { _, err := ctx.GradientTensors(x, []*tensor.Tensor{points}, []int64{0}, 1); return err },
+		"out of range":        func() error { _, err := ctx.Gradient(x, one, []int64{5}, 1); return err },
 	} {
 		assert.ErrorContains(t, call(), text)
 	}
@@ -111,21 +112,21 @@ func TestGradient(t *testing.T) {
 func TestRenorm(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64} {
 		x := given(t, d, []int64{2, 2}, 3, 4, 0.5, 0)
-		got, err := Renorm(nil, x, dtype.IntScalar(2), -2, dtype.IntScalar(1))
+		got, err := ctx.Renorm(nil, x, dtype.IntScalar(2), -2, dtype.IntScalar(1))
 		require.NoError(t, err)
 		defer got.Release()
 		assert.Equal(t, d, got.DType())
 		assert.InDeltaSlice(t, []float64{0.6, 0.8, 0.5, 0}, flat(t, got), 1e-3)
-		_, err = Renorm(x, x, dtype.FloatScalar(math.Inf(1)), 1, dtype.IntScalar(2))
+		_, err = ctx.Renorm(x, x, dtype.FloatScalar(math.Inf(1)), 1, dtype.IntScalar(2))
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float64{2, 2, 1. / 3, 0}, flat(t, x), 1e-3)
 	}
 	x := given(t, dtype.Float32, []int64{1, 1}, 1)
-	_, err := Renorm(nil, x, dtype.IntScalar(0), 0, dtype.IntScalar(1))
+	_, err := ctx.Renorm(nil, x, dtype.IntScalar(0), 0, dtype.IntScalar(1))
 	assert.ErrorContains(t, err, "p must be positive, got 0")
-	_, err = Renorm(nil, x, dtype.IntScalar(2), 0, dtype.IntScalar(-1))
+	_, err = ctx.Renorm(nil, x, dtype.IntScalar(2), 0, dtype.IntScalar(-1))
 	assert.ErrorContains(t, err, "-1")
-	_, err = Renorm(nil, given(t, dtype.Float32, []int64{1}, 1), dtype.IntScalar(2), 0, dtype.IntScalar(1))
+	_, err = ctx.Renorm(nil, given(t, dtype.Float32, []int64{1}, 1), dtype.IntScalar(2), 0, dtype.IntScalar(1))
 	assert.ErrorContains(t, err, "at least 2 dimensions")
 }
 
@@ -137,19 +138,19 @@ func TestWindows(t *testing.T) {
 		want []float64
 	}{
 		"bartlett": {func(n int64, p bool, d dtype.DType) (*tensor.Tensor, error) {
-			return BartlettWindow(n, p, d, strided, host)
+			return ctx.BartlettWindow(n, p, d, strided, host)
 		}, []float64{0, 0.5, 1, 0.5}},
 		"hann": {func(n int64, p bool, d dtype.DType) (*tensor.Tensor, error) {
-			return HannWindow(n, p, d, strided, host)
+			return ctx.HannWindow(n, p, d, strided, host)
 		}, []float64{0, 0.5, 1, 0.5}},
 		"hamming": {func(n int64, p bool, d dtype.DType) (*tensor.Tensor, error) {
-			return HammingWindow(n, p, 0.5, 0.25, d, strided, host)
+			return ctx.HammingWindow(n, p, 0.5, 0.25, d, strided, host)
 		}, []float64{0.25, 0.5, 0.75, 0.5}},
 		"blackman": {func(n int64, p bool, d dtype.DType) (*tensor.Tensor, error) {
-			return BlackmanWindow(n, p, d, strided, host)
+			return ctx.BlackmanWindow(n, p, d, strided, host)
 		}, []float64{0, 0.34, 1, 0.34}},
 		"kaiser": {func(n int64, p bool, d dtype.DType) (*tensor.Tensor, error) {
-			return KaiserWindow(n, p, 2, d, strided, host)
+			return ctx.KaiserWindow(n, p, 2, d, strided, host)
 		}, []float64{0.4386762798, 0.8347614334, 1, 0.8347614334}},
 	} {
 		for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
@@ -176,19 +177,19 @@ func TestWindows(t *testing.T) {
 
 func TestProductsOfPowersAndBlocks(t *testing.T) {
 	x := given(t, dtype.Int8, []int64{2}, 2, 3)
-	powers, err := Vander(x, 3, false)
+	powers, err := ctx.Vander(x, 3, false)
 	require.NoError(t, err)
 	defer powers.Release()
 	assert.Equal(t, dtype.Int64, powers.DType())
 	assert.Equal(t, []float64{4, 2, 1, 9, 3, 1}, flat(t, powers))
-	none, err := Vander(x, 0, true)
+	none, err := ctx.Vander(x, 0, true)
 	require.NoError(t, err)
 	defer none.Release()
 	assert.Equal(t, []int64{2, 0}, none.Sizes())
-	_, err = Vander(x, -1, true)
+	_, err = ctx.Vander(x, -1, true)
 	assert.ErrorContains(t, err, "-1")
 
-	product, err := Kron(nil, given(t, dtype.Int32, []int64{2, 2}, 1, 2, 3, 4), given(t, dtype.Float32, []int64{2}, 1, 0.5))
+	product, err := ctx.Kron(nil, given(t, dtype.Int32, []int64{2, 2}, 1, 2, 3, 4), given(t, dtype.Float32, []int64{2}, 1, 0.5))
 	require.NoError(t, err)
 	defer product.Release()
 	assert.Equal(t, []int64{2, 4}, product.Sizes())
@@ -211,16 +212,16 @@ func TestFillDiagonal(t *testing.T) {
 			n *= s
 		}
 		x := given(t, dtype.Int16, c.sizes, make([]float64, n)...)
-		require.NoError(t, FillDiagonal(x, dtype.IntScalar(7), c.wrap))
+		require.NoError(t, ctx.FillDiagonal(x, dtype.IntScalar(7), c.wrap))
 		assert.Equal(t, c.want, flat(t, x), "%v %v", c.sizes, c.wrap)
 	}
-	assert.ErrorContains(t, FillDiagonal(given(t, dtype.Int16, []int64{1}, 0), dtype.IntScalar(1), false), "[1]")
-	assert.ErrorContains(t, FillDiagonal(given(t, dtype.Int16, []int64{1, 2, 1}, 0, 0), dtype.IntScalar(1), false), "equal length")
+	assert.ErrorContains(t, ctx.FillDiagonal(given(t, dtype.Int16, []int64{1}, 0), dtype.IntScalar(1), false), "[1]")
+	assert.ErrorContains(t, ctx.FillDiagonal(given(t, dtype.Int16, []int64{1, 2, 1}, 0, 0), dtype.IntScalar(1), false), "equal length")
 }
 
 func TestStatisticsOfMetaTensors(t *testing.T) {
 	meta := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
-		x, err := tensor.Empty("test", sizes, d, device.Device{Type: device.Meta})
+		x, err := tensor.Empty("test", sizes, d, device.Device{Type: device.Meta, Index: -1})
 		require.NoError(t, err)
 		t.Cleanup(x.Release)
 		return x
@@ -233,19 +234,21 @@ func TestStatisticsOfMetaTensors(t *testing.T) {
 		sizes [][]int64
 	}{
 		"quantile": {func() ([]*tensor.Tensor, error) {
-			return listed(Quantile(nil, points, meta(dtype.Float32, 3), 1, true, "linear"))
+			return listed(ctx.Quantile(nil, points, meta(dtype.Float32, 3), 1, true, "linear"))
 		}, [][]int64{{3, 4, 1}}},
 		"nanquantile": {func() ([]*tensor.Tensor, error) {
-			return listed(Nanquantile(nil, points, meta(dtype.Float32), 0, false, "nearest"))
+			return listed(ctx.Nanquantile(nil, points, meta(dtype.Float32), 0, false, "nearest"))
 		}, [][]int64{{2}}},
-		"histogram":   {func() ([]*tensor.Tensor, error) { return paired(Histogram(nil, nil, points, 6, nil, nil, true)) }, [][]int64{{6}, {7}}},
-		"edges":       {func() ([]*tensor.Tensor, error) { return paired(HistogramEdges(nil, nil, points, edges, nil, true)) }, [][]int64{{4}, {5}}},
-		"histogramdd": {func() ([]*tensor.Tensor, error) { return Histogramdd(points, []int64{2, 3}, nil, nil, true) }, [][]int64{{2, 3}, {3}, {4}}},
+		"histogram": {func() ([]*tensor.Tensor, error) { return paired(ctx.Histogram(nil, nil, points, 6, nil, nil, true)) }, [][]int64{{6}, {7}}},
+		"edges": {func() ([]*tensor.Tensor, error) {
+			return paired(ctx.HistogramEdges(nil, nil, points, edges, nil, true))
+		}, [][]int64{{4}, {5}}},
+		"histogramdd": {func() ([]*tensor.Tensor, error) { return ctx.Histogramdd(points, []int64{2, 3}, nil, nil, true) }, [][]int64{{2, 3}, {3}, {4}}},
 		"gradient": {func() ([]*tensor.Tensor, error) {
-			return GradientTensors(points, []*tensor.Tensor{meta(dtype.Float32, 4)}, []int64{0}, 2)
+			return ctx.GradientTensors(points, []*tensor.Tensor{meta(dtype.Float32, 4)}, []int64{0}, 2)
 		}, [][]int64{{4, 2}}},
 		"window": {func() ([]*tensor.Tensor, error) {
-			return listed(KaiserWindow(5, true, 2, dtype.Float32, tensor.Strided, device.Device{Type: device.Meta}))
+			return listed(ctx.KaiserWindow(5, true, 2, dtype.Float32, tensor.Strided, device.Device{Type: device.Meta}))
 		}, [][]int64{{5}}},
 	} {
 		got, err := c.call()
@@ -256,24 +259,24 @@ func TestStatisticsOfMetaTensors(t *testing.T) {
 			x.Release()
 		}
 	}
-	_, err := Bincount(meta(dtype.Int64, 3), nil, 0)
+	_, err := ctx.Bincount(meta(dtype.Int64, 3), nil, 0)
 	assert.ErrorContains(t, err, "meta")
 }
 
 // The variance of complex numbers is the sum of those of their parts, in rows of whole blocks and a rest, at unit and other steps.
 func TestVarianceOfComplexNumbers(t *testing.T) {
 	re, im := ramp(t, dtype.Float64, 3, 700), ramp(t, dtype.Float64, 3, 700)
-	_, err := Add(im, im, given(t, dtype.Float64, nil, 1e3), dtype.IntScalar(1))
+	_, err := ctx.Add(im, im, given(t, dtype.Float64, nil, 1e3), dtype.IntScalar(1))
 	require.NoError(t, err)
-	z, err := ComplexParts(nil, re, im)
+	z, err := ctx.ComplexParts(nil, re, im)
 	require.NoError(t, err)
 	defer z.Release()
 	for dim := range int64(2) {
-		got, mean, err := VarMeanDim(z, []int64{dim}, true, false)
+		got, mean, err := ctx.VarMeanDim(z, []int64{dim}, true, false)
 		require.NoError(t, err)
 		want := make([]float64, got.Numel())
 		for _, part := range []*tensor.Tensor{re, im} {
-			v, m, err := VarMeanDim(part, []int64{dim}, true, false)
+			v, m, err := ctx.VarMeanDim(part, []int64{dim}, true, false)
 			require.NoError(t, err)
 			for i, x := range flat(t, v) {
 				want[i] += x

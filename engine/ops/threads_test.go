@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -33,29 +34,31 @@ func alongDims(name string, all bool, f func(x *tensor.Tensor, dim ...int64) (*t
 func TestResultsDoNotDependOnThreads(t *testing.T) {
 	none := dtype.None
 	cases := slices.Concat(
-		alongDims("sum", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Sum(nil, x, dim, false, none) }),
+		alongDims("sum", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Sum(nil, x, dim, false, none) }),
 		alongDims("sum in float64", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
-			return Sum(nil, x, dim, false, dtype.Float64)
+			return ctx.Sum(nil, x, dim, false, dtype.Float64)
 		}),
-		alongDims("mean", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Mean(nil, x, dim, true, none) }),
+		alongDims("mean", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Mean(nil, x, dim, true, none) }),
 		alongDims("prod", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
-			return Prod(nil, x, Int(dim[0]), false, none)
+			return ctx.Prod(nil, x, ops.Int(dim[0]), false, none)
 		}),
 		alongDims("norm", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
-			return Norm(nil, x, dtype.IntScalar(2), dim, false, none)
+			return ctx.Norm(nil, x, dtype.IntScalar(2), dim, false, none)
 		}),
 		alongDims("var", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
-			variance, mean, err := VarMeanDim(x, dim, true, false)
+			variance, mean, err := ctx.VarMeanDim(x, dim, true, false)
 			if err == nil {
 				mean.Release()
 			}
 			return variance, err
 		}),
-		alongDims("logsumexp", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Logsumexp(nil, x, dim, false) }),
-		alongDims("cumsum", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Cumsum(nil, x, dim[0], none) }),
-		alongDims("logcumsumexp", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Logcumsumexp(nil, x, dim[0]) }),
-		alongDims("softmax", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return Softmax(nil, x, dim[0], none) }),
-		alongDims("log_softmax", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return LogSoftmax(nil, x, dim[0], none) }),
+		alongDims("logsumexp", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Logsumexp(nil, x, dim, false) }),
+		alongDims("cumsum", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Cumsum(nil, x, dim[0], none) }),
+		alongDims("logcumsumexp", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Logcumsumexp(nil, x, dim[0]) }),
+		alongDims("softmax", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Softmax(nil, x, dim[0], none) }),
+		alongDims("log_softmax", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
+			return ctx.LogSoftmax(nil, x, dim[0], none)
+		}),
 		[]operation{
 			{"mm", func(x *tensor.Tensor) (*tensor.Tensor, error) {
 				y, err := x.View("test", []int64{x.Sizes()[1], x.Sizes()[0]}, []int64{1, x.Sizes()[1]}, 0)
@@ -63,7 +66,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 					return nil, err
 				}
 				defer y.Release()
-				return Mm(nil, x, y)
+				return ctx.Mm(nil, x, y)
 			}},
 			{"mv", func(x *tensor.Tensor) (*tensor.Tensor, error) {
 				row, err := x.View("test", x.Sizes()[1:], x.Strides()[1:], 0)
@@ -71,7 +74,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 					return nil, err
 				}
 				defer row.Release()
-				return Mv(nil, x, row)
+				return ctx.Mv(nil, x, row)
 			}},
 			{"dot", func(x *tensor.Tensor) (*tensor.Tensor, error) {
 				line, err := x.View("test", []int64{x.Numel()}, []int64{1}, 0)
@@ -79,7 +82,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 					return nil, err
 				}
 				defer line.Release()
-				return Dot(nil, line, line)
+				return ctx.Dot(nil, line, line)
 			}},
 		})
 	defer parallel.SetThreads(parallel.Threads())
@@ -105,9 +108,4 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 			}
 		}
 	}
-}
-
-// sameBits compares lists whose NaN count as equal.
-func sameBits(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }

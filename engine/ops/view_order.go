@@ -28,16 +28,6 @@ func Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, erro
 	return view.Transpose("transpose", out, self, dim0, dim1)
 }
 
-// Swapdims is Transpose under another name.
-func Swapdims(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
-	return view.Transpose("swapdims", out, self, dim0, dim1)
-}
-
-// Swapaxes is Transpose under NumPy's name.
-func Swapaxes(out, self *tensor.Tensor, axis0, axis1 int64) (*tensor.Tensor, error) {
-	return view.Transpose("swapaxes", out, self, axis0, axis1)
-}
-
 // TransposeMatrix swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are.
 func TransposeMatrix(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() > 2 {
@@ -69,13 +59,10 @@ func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return view.Transpose(op, nil, self, -2, -1)
 }
 
-// AdjointLast is the conjugate of TransposeLast; for complex dtypes a copy.
-func AdjointLast(self *tensor.Tensor) (*tensor.Tensor, error) { return adjoint("mH", self) }
-
-// Adjoint is AdjointLast under another name.
+// Adjoint is the conjugate of TransposeLast; for complex dtypes a copy.
 func Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) { return adjoint("adjoint", self) }
 
-// AdjointMatrix is AdjointLast of a matrix; a tensor without dimensions is its own.
+// AdjointMatrix is Adjoint of a matrix; a tensor without dimensions is its own.
 func AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 0 && self.Dim() != 2 {
 		return nil, status.Runtimef("H: only supported on matrices (2-D tensors), got %d-D tensor", self.Dim())
@@ -100,14 +87,4 @@ func Movedim(self *tensor.Tensor, source, destination int64) (*tensor.Tensor, er
 // MovedimList moves dimensions to new places; the others keep their order.
 func MovedimList(self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	return view.Movedim("movedim", self, source, destination)
-}
-
-// Moveaxis is Movedim under NumPy's name.
-func Moveaxis(self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
-	return view.Movedim("moveaxis", self, []int64{source}, []int64{destination})
-}
-
-// MoveaxisList is MovedimList under NumPy's name.
-func MoveaxisList(self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
-	return view.Movedim("moveaxis", self, source, destination)
 }

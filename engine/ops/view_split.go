@@ -56,11 +56,6 @@ func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) 
 	return split("split", self, splitSize, dim)
 }
 
-// UnsafeSplit is Split under another name.
-func UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
-	return split("unsafe_split", self, splitSize, dim)
-}
-
 func split(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	d, err := splitDim(op, self, dim)
 	if err != nil {
@@ -83,11 +78,6 @@ func split(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tens
 // SplitWithSizes cuts a dimension into pieces of the listed sizes, which must add up.
 func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	return splitWithSizes("split_with_sizes", self, sizes, dim)
-}
-
-// UnsafeSplitWithSizes is SplitWithSizes under another name.
-func UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
-	return splitWithSizes("unsafe_split_with_sizes", self, sizes, dim)
 }
 
 func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
@@ -116,11 +106,6 @@ func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([
 // Chunk cuts a dimension into at most the given number of equal pieces.
 func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	return chunk("chunk", self, chunks, dim)
-}
-
-// UnsafeChunk is Chunk under another name.
-func UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
-	return chunk("unsafe_chunk", self, chunks, dim)
 }
 
 func chunk(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {

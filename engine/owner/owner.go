@@ -14,6 +14,7 @@ type Scope struct {
 	Op   string // in errors
 	Err  error  // the first one
 	made []*tensor.Tensor
+	room [6]*tensor.Tensor // for the first of them
 }
 
 // Close releases every temporary.
@@ -29,6 +30,9 @@ func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
 		s.Err = err
 	}
 	if t != nil {
+		if s.made == nil {
+			s.made = s.room[:0]
+		}
 		s.made = append(s.made, t)
 	}
 	return t

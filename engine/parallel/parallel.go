@@ -5,7 +5,6 @@ package parallel
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,10 +20,10 @@ func Threads() int { return int(threads.Load()) }
 // SetThreads changes Threads; n must be at least 1.
 func SetThreads(n int) { threads.Store(int64(max(n, 1))) }
 
-// Panic carries a worker's panic and its stack to the caller of For.
+// Panic carries a worker's panic and where it came from to the caller of For.
 type Panic struct {
 	Value any
-	Stack []byte
+	Stack []uintptr // as runtime.Callers gives it
 }
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
@@ -53,7 +52,8 @@ func (j *job) run() {
 func (j *job) piece(begin, end int64) {
 	defer func() {
 		if v := recover(); v != nil {
-			j.failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
+			var stack [32]uintptr
+			j.failed.CompareAndSwap(nil, &Panic{v, stack[:runtime.Callers(1, stack[:])]})
 		}
 		if j.left.Add(-1) == 0 {
 			j.done.Done()

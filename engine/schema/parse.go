@@ -6,15 +6,12 @@ import (
 	"strings"
 )
 
-// parse reads "name.overload(Type name=default, *, Type name) -> Type" or "-> (Type name, Type name)".
+// parse reads "name:overload(Type name=default, *, Type name) -> Type" or "-> (Type name, Type name)", or the name alone.
 func (o *Operator) parse() error {
-	head, rest, ok := strings.Cut(o.Func, "(")
-	if !ok {
-		return fmt.Errorf("no argument list in signature")
-	}
-	o.Name, o.Overload = head, ""
-	if i := strings.Index(head, ":"); i >= 0 {
-		o.Name, o.Overload = head[:i], head[i+1:]
+	head, rest, signed := strings.Cut(o.Func, "(")
+	o.Name, o.Overload, _ = strings.Cut(head, ":")
+	if !signed {
+		return nil
 	}
 	end := closing(rest)
 	if end < 0 {
@@ -38,6 +35,9 @@ func (o *Operator) parse() error {
 		return fmt.Errorf("no result in signature")
 	}
 	result = strings.TrimSpace(result)
+	for i, a := range o.Args {
+		o.Args[i].Words = o.Words[a.Name]
+	}
 	if result == "()" {
 		return nil
 	}

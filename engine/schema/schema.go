@@ -3,36 +3,54 @@
 package schema
 
 import (
-	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
 // Operator is one entry.
 type Operator struct {
-	Func      string   `yaml:"func"`      // ATen-style signature
+	Func      string   `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of
+	AliasOf   string   `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
 	Variants  []string `yaml:"variants"`  // function, method, inplace, out
 	Category  string   `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes    string   `yaml:"dtypes"`    // all, numbers, reals, floating, ...
 	Promotion string   `yaml:"promotion"` // how the result's dtype follows from the operands'
-	Tags      []string `yaml:"tags"`
+	Tags      []string `yaml:"tags"`      // of Tags
 	Since     string   `yaml:"since"`
 	Go        string   `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
+	Words     Words    `yaml:"words"`
+	Python    Python   `yaml:"python"`
+	Node      Node     `yaml:"node"`
 	Doc       string   `yaml:"doc"`
 	Example   string   `yaml:"example"`
 
+	file     string
 	Family   string `yaml:"-"` // the file's name
 	Name     string `yaml:"-"` // add
 	Overload string `yaml:"-"` // dim in max.dim
 	Args     []Arg  `yaml:"-"`
 	Returns  []Arg  `yaml:"-"`
+}
+
+// Words are the texts that str arguments can be, by the argument's name.
+type Words map[string][]string
+
+// Python is what the Python package does otherwise than the signature says. It concerns one name, so that other names of an
+// operator do not inherit it.
+type Python struct {
+	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
+	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
+	Names    map[string]string `yaml:"names"`    // of parameters that are not called as in the signature
+	Wrapped  []string          `yaml:"wrapped"`  // the forms, function or method, that a hand-written one with its own types replaces
+	Dunder   string            `yaml:"dunder"`   // add: __add__, and __radd__ and __iadd__ where Python has them
+	Commutes bool              `yaml:"commutes"` // the reflected form of the dunder is the form itself
+}
+
+// Node is what the Node package does otherwise than the signature says; see Python.
+type Node struct {
+	Wrapped []string `yaml:"wrapped"` // the forms that a hand-written one with its own types replaces
 }
 
 // Arg is an argument or a result.
@@ -41,8 +59,9 @@ type Arg struct {
 	Type     Type
 	Default  string // text of the default, "" when the argument is required
 	KwOnly   bool
-	Mutated  bool   // written in place: Tensor(a!)
-	AliasSet string // "a" in Tensor(a): the result shares memory with the argument of the same mark
+	Mutated  bool     // written in place: Tensor(a!)
+	AliasSet string   // "a" in Tensor(a): the result shares memory with the argument of the same mark
+	Words    []string // the texts that it can be, nil for any
 }
 
 // Type of an argument.
@@ -74,7 +93,14 @@ var Categories = []string{"creation", "random", "copy", "view", "pointwise", "co
 
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{
-	"metadata": "reads no elements, so that it takes tensors of every kind",
+	"elementwise": "each element of the result depends on the elements at its position in the broadcast operands",
+	"maybe_view":  "the result shares the memory of the argument of its alias mark where it can, and is a copy otherwise",
+	"metadata":    "reads no elements, so that it takes tensors of every kind",
+	"moves":       "may give its first argument other memory",
+	"random":      "draws numbers from a generator",
+	"reduction":   "one element of the result comes from all elements along dimensions that the result lacks or has with size 1",
+	"syncs":       "looks at elements before the result's shape, or the result itself, is known, so that it refuses meta tensors",
+	"view":        "the result always shares the memory of the argument of its alias mark",
 }
 
 // DTypeSet is what an operator accepts.
@@ -186,74 +212,4 @@ func (o *Operator) Operands() []int {
 		}
 	}
 	return at
-}
-
-// Load reads every entry of dir, in the order of file names and of entries in a file.
-func Load(dir string) ([]*Operator, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	var all []*Operator
-	seen := map[string]string{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		var ops []*Operator
-		d := yaml.NewDecoder(bytes.NewReader(text))
-		d.KnownFields(true)
-		if err := d.Decode(&ops); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		for _, o := range ops {
-			o.Family = strings.TrimSuffix(filepath.Base(file), ".yaml")
-			if err := o.complete(); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", file, o.Func, err)
-			}
-			if other, ok := seen[o.CName()]; ok {
-				return nil, fmt.Errorf("%s: %s is also defined in %s", file, o.ID(), other)
-			}
-			seen[o.CName()] = file
-		}
-		all = append(all, ops...)
-	}
-	return all, nil
-}
-
-// complete parses the signature and checks the entry.
-func (o *Operator) complete() error {
-	if err := o.parse(); err != nil {
-		return err
-	}
-	for _, v := range o.Variants {
-		if !slices.Contains(variants, v) {
-			return fmt.Errorf("variant %q is not one of %v", v, variants)
-		}
-	}
-	if len(o.Variants) == 0 {
-		return fmt.Errorf("variants are missing")
-	}
-	if !slices.Contains(Categories, o.Category) {
-		return fmt.Errorf("category %q is not one of %v", o.Category, Categories)
-	}
-	if _, ok := DTypeSets[o.DTypes]; !ok {
-		return fmt.Errorf("dtypes %q is not a known set", o.DTypes)
-	}
-	if _, ok := Promotions[o.Promotion]; !ok && o.Promotion != "" {
-		return fmt.Errorf("promotion %q is not a known rule", o.Promotion)
-	}
-	for _, tag := range o.Tags {
-		if _, ok := Tags[tag]; !ok {
-			return fmt.Errorf("tag %q is not a known one", tag)
-		}
-	}
-	if o.Since == "" || o.Doc == "" {
-		return fmt.Errorf("since and doc are required")
-	}
-	if (o.Has("method") || o.Has("inplace")) && (len(o.Args) == 0 || o.Args[0].Name != "self") {
-		return fmt.Errorf("a method's first argument is called self")
-	}
-	return nil
 }

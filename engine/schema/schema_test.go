@@ -3,6 +3,7 @@ package schema_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/libtensor/libtensor/engine/schema"
@@ -17,10 +18,19 @@ func load(t *testing.T, text string) ([]*schema.Operator, error) {
 	return schema.Load(dir)
 }
 
-const rest = "\n  variants: [function]\n  category: pointwise\n  dtypes: all\n  since: \"0.1\"\n  doc: Words.\n"
+// entry is an entry of a signature, and of fields after it that take the place of the usual ones.
+func entry(text string) string {
+	text = "- func: " + text + "\n"
+	for _, field := range []string{"variants: [function]", "category: pointwise", "dtypes: all", `since: "0.1"`, "doc: Words."} {
+		if name, _, _ := strings.Cut(field, " "); !strings.Contains(text, "\n  "+name+" ") {
+			text += "  " + field + "\n"
+		}
+	}
+	return text
+}
 
 func TestSignature(t *testing.T) {
-	ops, err := load(t, "- func: max:dim(Tensor self, int dim, bool keepdim=False, *, Scalar? p=None, int[] size=[1, 2]) -> (Tensor values, Tensor indices)"+rest)
+	ops, err := load(t, entry("max:dim(Tensor self, int dim, bool keepdim=False, *, Scalar? p=None, int[] size=[1, 2]) -> (Tensor values, Tensor indices)"))
 	require.NoError(t, err)
 	o := ops[0]
 	assert.Equal(t, []string{"max", "dim", "max.dim", "max_dim", "MaxDim", "family"}, []string{o.Name, o.Overload, o.ID(), o.CName(), o.GoName(), o.Family})
@@ -31,29 +41,99 @@ func TestSignature(t *testing.T) {
 	assert.Equal(t, "[1, 2]", o.Args[4].Default)
 	assert.Equal(t, []string{"values", "indices"}, []string{o.Returns[0].Name, o.Returns[1].Name})
 
-	ops, err = load(t, "- func: add_(Tensor(a!) self, Tensor|Scalar other) -> ()"+rest)
+	ops, err = load(t, entry("add_(Tensor(a!) self, Tensor|Scalar other) -> ()"))
 	require.NoError(t, err)
 	assert.True(t, ops[0].Args[0].Mutated)
 	assert.Equal(t, []int{1}, ops[0].Operands())
 	assert.Empty(t, ops[0].Returns)
 }
 
+// Every mistake is an error that names the file, the entry and what is wrong.
 func TestMistakesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"- func: add Tensor self" + rest:                                           "no argument list",
-		"- func: add(Tensor self" + rest:                                           "not closed",
-		"- func: add(Tensor self)" + rest:                                          "no result",
-		"- func: add(Tensr self) -> Tensor" + rest:                                 `type "Tensr" is not one of`,
-		"- func: add(Tensor) -> Tensor" + rest:                                     "has no name",
-		"- func: f(Tensor self) -> Tensor\n  nonsense: 1" + rest:                   "nonsense",
-		"- func: f(Tensor self) -> Tensor\n  variants: [sideways]\n":               "sideways",
-		"- func: f(Tensor self) -> Tensor\n  variants: [function]\n":               "category",
-		"- func: f(Tensor self) -> Tensor\n  promotion: upwards" + rest:            "upwards",
-		"- func: f(Tensor self) -> Tensor" + rest + "- func: f() -> Tensor" + rest: "also defined",
+		"f Tensor self": "no argument list", "f(Tensor self": "not closed", "f(Tensor self)": "no result", "f(Tensr self) -> Tensor": `type "Tensr" is not one of`,
+		"f(Tensor) -> Tensor": "has no name", "f(int n, int n) -> Tensor": "two arguments are called n", "f(int n=1, int m) -> Tensor": "argument m needs a default",
+		"f(Tensor self) -> (Tensor a, Tensor a)": "result a", "f(Tensor out) -> Tensor": "result out", "f() -> (Tensor a=1)": "result a has a default",
+		"f(int n=None) -> Tensor": `default "None" of argument n is not a int`, "f(int n=1.5) -> Tensor": "not a int", "f(float x=fast) -> Tensor": "not a float",
+		"f(Scalar x=one) -> Tensor": "not a Scalar", "f(bool b=true) -> Tensor": "not a bool", "f(str s=x) -> Tensor": "not a str", "f(int[] n=3) -> Tensor": "not a int[]",
+		"f(dtype d=float31) -> Tensor": "not a dtype", "f(memory_format m=upright) -> Tensor": "not a memory_format", "f(Tensor self=0) -> Tensor": "not a Tensor",
+		"f(Tensor(a) self) -> Tensor":                                             "mark (a) of no result",
+		"f(Tensor self) -> Tensor(a)":                                             "mark (a) of no argument",
+		"f_(Tensor(a!) self) -> Tensor(a)":                                        "mark (a) of no argument that is only read",
+		"f(Tensor(a) self) -> Tensor(a)":                                          "tag view or maybe_view is missing",
+		"f_(Tensor self) -> ()":                                                   "ends in _",
+		"f(Tensor(a!) self) -> ()":                                                "ends in _",
+		"f(Tensor self) -> Tensor\n  nonsense: 1":                                 "nonsense",
+		"f(Tensor self) -> Tensor\n  promotion: upwards":                          "upwards",
+		"f(Tensor self) -> Tensor\n  category: nearby":                            "nearby",
+		"f(Tensor self) -> Tensor\n  dtypes: some":                                "some",
+		"f(Tensor self) -> Tensor\n  go: F":                                       "go is the name that the function has without it",
+		"f(Tensor self) -> Tensor\n  doc: ''":                                     "since and doc",
+		"f(Tensor self) -> Tensor\n  variants: [sideways]":                        "sideways",
+		"f(Tensor self) -> Tensor\n  variants: []":                                "variants are missing",
+		"f(Tensor x) -> Tensor\n  variants: [method]":                             "called self",
+		"f(int n) -> Tensor\n  variants: [function, inplace]":                     "called self",
+		"f(Tensor self) -> (Tensor a, Tensor b)\n  variants: [function, inplace]": "variant inplace needs one result",
+		"f(Tensor self) -> bool\n  variants: [function, out]":                     "variant out needs results that are tensors",
+		"f(Tensor self) -> Tensor[]\n  variants: [function, out]":                 "variant out needs results that are tensors",
+		"f(Tensor self) -> Tensor\n  tags: [fast]":                                `tag "fast"`,
+		"f(Tensor self) -> Tensor\n  tags: [syncs, syncs]":                        "twice",
+		"f(Tensor self) -> Tensor\n  tags: [elementwise, reduction]":              "contradict",
+		"f(Tensor self) -> Tensor\n  tags: [view]":                                "alias mark",
+		"f(Tensor self) -> Tensor\n  tags: [maybe_view]":                          "alias mark",
+		"f(Tensor(a) self) -> Tensor(a)\n  tags: [view, maybe_view]":              "contradict",
+		"f(Tensor self) -> Tensor\n  tags: [random]":                              "Generator",
+		"f(Tensor self, *, Generator generator=None) -> Tensor":                   "tag random",
+		"f(Tensor self) -> Tensor\n  tags: [moves]":                               "Tensor(a!)",
+		"f(str how) -> Tensor\n  words: {who: [a]}":                               "no str argument is called who",
+		"f(int how) -> Tensor\n  words: {how: [a]}":                               "no str argument is called how",
+		"f(str how='b') -> Tensor\n  words: {how: [a]}":                           "default b of how",
+		"f(Tensor self) -> Tensor\n  python: {names: {other: input}}":             "no argument is called other",
+		"f(Tensor self) -> Tensor\n  python: {variadic: true}":                    "list of tensors",
+		"f(Tensor self) -> Tensor\n  python: {commutes: true}":                    "dunder",
+		"f(Tensor self) -> Tensor\n  python: {wrapped: [method]}":                 `form "method"`,
+		"f(Tensor self) -> Tensor\n  node: {wrapped: [out]}":                      `form "out"`,
+		"f(Tensor self) -> Tensor\n  python: {hidden: true}":                      "hidden",
+		"f\n  alias_of: g":                                                        `alias_of "g"`,
 	} {
-		_, err := load(t, text)
-		assert.ErrorContains(t, err, want)
+		_, err := load(t, entry(text))
+		if assert.ErrorContains(t, err, want) {
+			assert.ErrorContains(t, err, "family.yaml: "+strings.SplitN(text, "\n", 2)[0]+": ")
+		}
 	}
+}
+
+// Entries that contradict each other are errors, which name the later one.
+func TestContradictingEntriesAreNamed(t *testing.T) {
+	f := entry("f(Tensor self) -> Tensor")
+	for text, want := range map[string]string{
+		f: "also defined in",
+		entry("g(Tensor self) -> Tensor\n  go: F"):                                                          "f runs the same Go function F",
+		entry("f:x(Tensor self) -> Tensor") + entry("f_x(Tensor self) -> Tensor\n  go: Other"):              "tensor_f_x is also the C name of f.x",
+		entry("f:x(Tensor self) -> Tensor\n  python: {internal: true}"):                                     "overload f in",
+		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go is that of f",
+		entry("g(Tensor self) -> Tensor\n  alias_of: f") + entry("h(Tensor self) -> Tensor\n  alias_of: g"): "another name itself",
+	} {
+		_, err := load(t, f+text)
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "family.yaml: ")
+	}
+}
+
+// Another name has every fact that it does not say itself.
+func TestAliasesInherit(t *testing.T) {
+	ops, err := load(t, "- func: g\n  alias_of: f\n  category: special\n"+entry("f(Tensor(a) self, str how='a') -> Tensor(a)\n  tags: [view]\n  words: {how: [a, b]}\n  go: Work\n  python: {internal: true}"))
+	require.NoError(t, err)
+	g, f := ops[0], ops[1]
+	assert.Equal(t, []string{"g", "special", "all", "0.1"}, []string{g.Name, g.Category, g.DTypes, g.Since})
+	assert.Equal(t, "Work", g.GoName())
+	assert.Equal(t, f.Args, g.Args)
+	assert.Equal(t, f.Returns, g.Returns)
+	assert.Equal(t, "g(Tensor(a) self, str how='a') -> Tensor(a)", g.Func)
+	assert.Equal(t, []string{"a", "b"}, g.Args[1].Words)
+	assert.True(t, g.Tagged("view"))
+	assert.False(t, g.Python.Internal)
+	assert.Equal(t, "Another name of `f`.\nWords.", g.Doc)
 }
 
 func TestEveryEntryIsComplete(t *testing.T) {

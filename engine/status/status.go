@@ -2,7 +2,12 @@
 // exceptions, and a message that names the operator, the argument, the values and what would work.
 package status
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+)
 
 // Code classifies an error. The numbers are those of tensor_status in tensor.h and never change.
 type Code int32
@@ -24,14 +29,15 @@ const (
 
 // Error is an error with a code.
 type Error struct {
-	Code Code
-	Msg  string
+	Code  Code
+	Msg   string
+	Errno syscall.Errno // the system's number of what is behind an IO error, 0 without one
 }
 
 func (e *Error) Error() string { return e.Msg }
 
 func newf(code Code, format string, args []any) error {
-	return &Error{code, fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Msg: fmt.Sprintf(format, args...)}
 }
 
 // Runtimef makes a Runtime error.
@@ -52,5 +58,28 @@ func NotImplementedf(format string, args ...any) error { return newf(NotImplemen
 // Memoryf makes a Memory error.
 func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }
 
-// IOf makes an IO error.
-func IOf(format string, args ...any) error { return newf(IO, format, args) }
+// IOf makes an IO error, with the number of the system's error among the arguments.
+func IOf(format string, args ...any) error {
+	e := &Error{Code: IO, Msg: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if behind, ok := arg.(error); ok {
+			errors.As(behind, &e.Errno)
+		}
+	}
+	return e
+}
+
+// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...".
+func In(op string, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	step, text, found := strings.Cut(e.Msg, ": ")
+	if !found || step == op || strings.Contains(step, " ") {
+		return err
+	}
+	in := *e
+	in.Msg = op + ": " + text
+	return &in
+}

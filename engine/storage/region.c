@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,9 +23,29 @@ void lt_look(lt_region *m) {
   m->length = s.st_size, m->device = (uint64_t)s.st_dev, m->id = (uint64_t)s.st_ino;
 }
 
+// Makes the file that path, or the link there, names, which was not there before.
+static void make(lt_region *m, const char *path) {
+  struct stat s;
+  m->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  m->created = m->fd >= 0;
+  if (m->created || errno != EEXIST) return;
+  m->created = !lstat(path, &s) && S_ISLNK(s.st_mode);  // otherwise somebody made it meanwhile
+  m->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
 void lt_open(lt_region *m, const char *path, int writable) {
-  m->fd = open(path, (writable ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0600);
+  m->created = 0;
+  m->fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (m->fd < 0 && errno == ENOENT && writable) make(m, path);
   lt_look(m);
+}
+
+void lt_remove_created(lt_region *m, const char *path) {
+  struct stat s;
+  char *target = m->created ? realpath(path, NULL) : NULL;  // a link stays
+  if (target && !stat(target, &s) && (uint64_t)s.st_dev == m->device && (uint64_t)s.st_ino == m->id)
+    unlink(target);
+  free(target);
 }
 
 void lt_open_anonymous(lt_region *m, int64_t length) {
@@ -35,8 +59,8 @@ void lt_open_anonymous(lt_region *m, int64_t length) {
   m->fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
   if (m->fd >= 0) shm_unlink(name);
 #endif
-  if (m->fd >= 0) lt_extend(m, length);
   lt_look(m);
+  if (!m->error) lt_extend(m, length);
 #ifdef __linux__
   if (!m->error) fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 #endif
@@ -61,16 +85,30 @@ int lt_sealed(int fd) {
 // ends the process.
 static int take_place(lt_region *m, int64_t length) {
 #ifdef __linux__
-  if (length > m->length && fallocate(m->fd, 0, m->length, length - m->length) &&
-      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == ENOMEM))
-    return errno;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);  // each would make it begin again
+  int error;
+  do error = fallocate(m->fd, 0, m->length, length - m->length) ? errno : 0;
+  while (error == EINTR);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  // Only what tells that the file system has no such call leaves the place to be taken later.
+  return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL ? 0 : error;
 #else
   (void)m, (void)length;
-#endif
   return 0;
+#endif
 }
 
 void lt_extend(lt_region *m, int64_t length) {
+  struct rlimit limit;
+  m->error = 0;
+  if (length <= m->length) return;
+  // Beyond this limit the system ends programs that do not expect it.
+  if (!getrlimit(RLIMIT_FSIZE, &limit) && (uint64_t)length > limit.rlim_cur) {
+    m->error = EFBIG;
+    return;
+  }
   m->error = take_place(m, length);
   int64_t size = m->error ? m->length : length;  // what was taken in part is given back
   if (ftruncate(m->fd, size) && !m->error) m->error = errno;

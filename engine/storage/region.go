@@ -43,7 +43,7 @@ func failed(m *C.lt_region) error {
 
 // FromFile maps the first nbytes of a file. With share, changes go to the file, which is made or lengthened where it is
 // too short; otherwise they stay in this storage.
-func FromFile(op, filename string, share bool, nbytes int64) (*Storage, error) {
+func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err error) {
 	if nbytes < 0 {
 		return nil, status.Runtimef("%s: cannot map %d bytes of file <%s>", op, nbytes, filename)
 	}
@@ -51,7 +51,12 @@ func FromFile(op, filename string, share bool, nbytes int64) (*Storage, error) {
 	defer C.free(unsafe.Pointer(path))
 	var m C.lt_region
 	C.lt_open(&m, path, boolInt(share))
-	defer func() { C.lt_close(m.fd) }()
+	defer func() {
+		if err != nil {
+			C.lt_remove_created(&m, path)
+		}
+		C.lt_close(m.fd)
+	}()
 	if err := failed(&m); err != nil {
 		return nil, status.Runtimef("%s: unable to open file <%s>: %v", op, filename, err)
 	}
@@ -60,7 +65,7 @@ func FromFile(op, filename string, share bool, nbytes int64) (*Storage, error) {
 			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True lengthens it", op, filename, m.length, nbytes)
 		}
 		if C.lt_extend(&m, C.int64_t(nbytes)); m.error != 0 {
-			return nil, status.Runtimef("%s: unable to lengthen file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
+			return nil, status.IOf("%s: unable to lengthen file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
 		}
 	}
 	if !share {

@@ -10,12 +10,15 @@ typedef struct lt_region {
   int64_t length;       // of the mapping, or of the file
   uint64_t device, id;  // equal for descriptors of the same memory
   int fd, error;
+  int created;  // whether lt_open made the file
 } lt_region;
 
 // Finds the length and identity of what is open.
 void lt_look(lt_region *m);
-// Opens a file, making it when create is set; writable says what the descriptor allows.
+// Opens a file; a writable one is made where there is none.
 void lt_open(lt_region *m, const char *path, int writable);
+// Takes the file away again that lt_open made, if it did.
+void lt_remove_created(lt_region *m, const char *path);
 // Makes anonymous memory of length zero bytes whose size nobody can change.
 void lt_open_anonymous(lt_region *m, int64_t length);
 // Another descriptor of the same memory, which outlives the one given.

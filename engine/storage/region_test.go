@@ -3,12 +3,14 @@ package storage
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 func TestSharedMemoryIsOneStorage(t *testing.T) {
@@ -65,6 +67,60 @@ func TestMappedFiles(t *testing.T) {
 		_, err = FromFile("test", c.path, false, c.nbytes)
 		assert.ErrorContains(t, err, c.fact)
 	}
+}
+
+// limitFiles lets no file of the test become longer.
+func limitFiles(t *testing.T, length uint64) {
+	var before syscall.Rlimit
+	const fileSize = 1 // RLIMIT_FSIZE
+	require.NoError(t, syscall.Getrlimit(fileSize, &before))
+	require.NoError(t, syscall.Setrlimit(fileSize, &syscall.Rlimit{Cur: length, Max: before.Max}))
+	t.Cleanup(func() { require.NoError(t, syscall.Setrlimit(fileSize, &before)) })
+}
+
+func TestMemoryThatCannotBeShared(t *testing.T) {
+	s, err := New("test", 1<<20, device.Host, true)
+	require.NoError(t, err)
+	defer s.Release()
+	s.Bytes()[1<<20-1] = 7
+	before := MemoryStats()
+	limitFiles(t, 1<<16)
+	err = s.Share("test")
+	var known *status.Error
+	require.ErrorAs(t, err, &known)
+	assert.Equal(t, status.Memory, known.Code)
+	assert.Equal(t, "test: unable to make 1048576 bytes of shared memory: file too large", known.Msg)
+	assert.False(t, s.Shared())
+	assert.EqualValues(t, 7, s.Bytes()[1<<20-1])
+	after := MemoryStats()
+	assert.Equal(t, before.InUse, after.InUse)
+}
+
+func TestFilesThatCannotBeLengthened(t *testing.T) {
+	folder := t.TempDir()
+	old, link := filepath.Join(folder, "old"), filepath.Join(folder, "link")
+	require.NoError(t, os.WriteFile(old, []byte{1, 2, 3}, 0o600))
+	require.NoError(t, os.Symlink("nothing", link))
+	limitFiles(t, 1<<16)
+	for _, path := range []string{old, link, filepath.Join(folder, "new")} {
+		_, err := FromFile("test", path, true, 1<<20)
+		var known *status.Error
+		require.ErrorAs(t, err, &known)
+		assert.Equal(t, status.IO, known.Code)
+		assert.ErrorContains(t, err, "unable to lengthen file <"+path+"> to 1048576 bytes: file too large")
+	}
+	written, err := os.ReadFile(old)
+	require.NoError(t, err)
+	assert.Equal(t, []byte{1, 2, 3}, written)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, left, 2, "files that were made are taken away again")
+	s, err := FromFile("test", link, true, 1<<16)
+	require.NoError(t, err)
+	s.Release()
+	info, err := os.Stat(filepath.Join(folder, "nothing"))
+	require.NoError(t, err)
+	assert.EqualValues(t, 1<<16, info.Size())
 }
 
 func TestSlicesShare(t *testing.T) {

@@ -22,8 +22,8 @@ type Storage struct {
 	version  int64 // how often operators have written
 	device   device.Device
 	readOnly bool
-	fixed    atomic.Bool // somebody else knows the address of the bytes: they must not move
-	moving   atomic.Bool // the bytes are being moved: no call must begin to use them
+	fixed    atomic.Bool  // somebody else knows the address of the bytes: they must not move
+	moving   atomic.Int32 // moves of the bytes that have begun, of which one goes through at most: no call must begin to use them
 	backing  backing
 }
 
@@ -220,12 +220,12 @@ func (s *Storage) Fix() { s.fixed.Store(true) }
 var UsedElsewhere = func(*Storage) bool { return false }
 
 // Moving tells whether the bytes are being moved.
-func (s *Storage) Moving() bool { return s.moving.Load() }
+func (s *Storage) Moving() bool { return s.moving.Load() != 0 }
 
 // move runs change, which gives the bytes another place, unless a call of another thread uses them.
 func (s *Storage) move(op string, change func() error) error {
-	s.moving.Store(true)
-	defer s.moving.Store(false)
+	s.moving.Add(1)
+	defer s.moving.Add(-1)
 	if UsedElsewhere(s) {
 		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait for that call to end", op, s.nbytes)
 	}

@@ -61,3 +61,24 @@ func TestRefusedAllocationsAreNoPeak(t *testing.T) {
 	require.ErrorContains(t, err, "not enough memory")
 	require.Equal(t, before, MemoryStats().Peak)
 }
+
+// Of two threads that move the same bytes one is refused, and takes back nothing of what the other says to those that come.
+func TestMoveIsToldUntilItEnds(t *testing.T) {
+	s, err := New("test", 64, device.Host, true)
+	require.NoError(t, err)
+	defer s.Release()
+	defer func(before func(*Storage) bool) { UsedElsewhere = before }(UsedElsewhere)
+	refused := false
+	UsedElsewhere = func(*Storage) bool {
+		if refused {
+			return true // the other thread's move, which meets this one
+		}
+		refused = true
+		require.ErrorContains(t, s.Resize("resize_", 1<<12), "in use by a call on another thread")
+		require.True(t, s.Moving())
+		return false
+	}
+	require.NoError(t, s.Resize("resize_", 1<<13))
+	require.True(t, refused)
+	require.False(t, s.Moving())
+}

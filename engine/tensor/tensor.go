@@ -42,9 +42,9 @@ type Tensor struct {
 	dtype      dtype.DType
 	kind       kind
 	contiguous bool
-	changing   atomic.Bool // the geometry is being changed: no call must begin to use it
-	whole      *fresh      // the allocation that the tensor is part of, if any
-	guest      *guest      // or this one
+	changing   atomic.Int32 // changes of the geometry that have begun, of which one goes through at most: no call must begin to use it
+	whole      *fresh       // the allocation that the tensor is part of, if any
+	guest      *guest       // or this one
 	inline     [2 * inlineDims]int64
 }
 
@@ -226,7 +226,7 @@ func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor,
 var UsedElsewhere = func(*Tensor) bool { return false }
 
 // Busy tells whether the tensor's geometry is being changed, or the bytes of its storage moved.
-func (t *Tensor) Busy() bool { return t.changing.Load() || t.storage.Moving() }
+func (t *Tensor) Busy() bool { return t.changing.Load() != 0 || t.storage.Moving() }
 
 // Ready tells whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its
 // tensors, still has all bytes that it reaches.
@@ -241,8 +241,8 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	if err != nil {
 		return err
 	}
-	t.changing.Store(true)
-	defer t.changing.Store(false)
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
 	if UsedElsewhere(t) {
 		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
 	}

@@ -151,3 +151,25 @@ func TestNumberGivenAnotherShape(t *testing.T) {
 	assert.True(t, number.IsNumber())
 	assert.Equal(t, int64(3), number.Item().I)
 }
+
+// Of two threads that change a tensor's geometry one is refused, and takes back nothing of what the other says to those that come.
+func TestChangeIsToldUntilItEnds(t *testing.T) {
+	x, err := tensor.Empty("test", []int64{4}, dtype.Float32, device.Host)
+	require.NoError(t, err)
+	defer x.Release()
+	defer func(before func(*tensor.Tensor) bool) { tensor.UsedElsewhere = before }(tensor.UsedElsewhere)
+	change := func(n int64) error { return x.SetGeometry("set_", []int64{n}, []int64{1}, 0) }
+	refused := false
+	tensor.UsedElsewhere = func(*tensor.Tensor) bool {
+		if refused {
+			return true // the other thread's change, which meets this one
+		}
+		refused = true
+		require.ErrorContains(t, change(2), "in use by a call on another thread")
+		require.True(t, x.Busy())
+		return false
+	}
+	require.NoError(t, change(3))
+	require.True(t, refused)
+	require.False(t, x.Busy())
+}

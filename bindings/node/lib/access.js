@@ -152,7 +152,7 @@ const methods = {
 
   set(index, value) {
     const items = typeof index === 'string' ? index.split(',') : Array.isArray(index) ? index : [index];
-    const made = Array.isArray(value) || memory.isTyped(value) ? tensor(value) : undefined;
+    const made = Array.isArray(value) || memory.isTyped(value) ? tensor(value, Array.isArray(value) ? { dtype: this.dtype } : {}) : undefined;
     try {
       const from = made ?? value;
       withItems(items, (all) => (native.isTensor(from) ? this.indexSet_(all, from) : this.indexSetScalar_(all, from)));

@@ -10,6 +10,8 @@ const MOST_ITEMS = 2 ** 32;
 // The least value of each dtype, and the first one beyond it.
 const ranges = { uint8: [0, 256], int8: [-128, 128], int16: [-32768, 32768], int32: [-(2 ** 31), 2 ** 31], int64: [-(2 ** 63), 2 ** 63] };
 
+// Whole numbers beyond int64 are floats, as they are where they stand alone.
+const isWhole = (value) => Number.isInteger(value) && !Object.is(value, -0) && value >= -(2 ** 63) && value < 2 ** 63;
 const isComplex = (dtype) => dtype.startsWith('complex');
 const isComplexNumber = (value) => typeof value === 'object' && value !== null && typeof value.re === 'number' && typeof value.im === 'number';
 
@@ -50,7 +52,7 @@ function fillRow(to, row) {
       to.bools++;
     }
     values[at + i] = value;
-    if ((value | 0) !== value || Object.is(value, -0)) to.float ||= !Number.isInteger(value) || Object.is(value, -0);
+    if ((value | 0) !== value || Object.is(value, -0)) to.float ||= !isWhole(value);
   }
   to.at += count;
   return true;
@@ -100,7 +102,7 @@ class Mixed {
 
   add(value) {
     if (typeof value === 'number') {
-      if (Number.isInteger(value) && !Object.is(value, -0)) this.int = true;
+      if (isWhole(value)) this.int = true;
       else this.float = true;
     } else if (typeof value === 'boolean') {
       this.bool = true;

@@ -809,7 +809,7 @@ static const lt_argument arguments_conj[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
 static const lt_argument results_conj[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_conj[] = {
     {"conj", arguments_conj, results_conj, 1, 1, 1, -1, {{call_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -822,7 +822,7 @@ static const lt_argument arguments_conj_physical[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
 static const lt_argument results_conj_physical[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_conj_physical[] = {
     {"conjPhysical", arguments_conj_physical, results_conj_physical, 1, 1, 1, -1, {{call_conj_physical, NULL}, {call_conj_physical_, NULL}, {call_conj_physical_out, NULL}}},
@@ -2789,7 +2789,7 @@ static const lt_argument arguments_atleast_1d_sequence[] = {
     {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
 };
 static const lt_argument results_atleast_1d_sequence[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_atleast_1d[] = {
     {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -2808,7 +2808,7 @@ static const lt_argument arguments_atleast_2d_sequence[] = {
     {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
 };
 static const lt_argument results_atleast_2d_sequence[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_atleast_2d[] = {
     {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -2827,7 +2827,7 @@ static const lt_argument arguments_atleast_3d_sequence[] = {
     {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
 };
 static const lt_argument results_atleast_3d_sequence[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_atleast_3d[] = {
     {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -2839,7 +2839,7 @@ static const lt_argument arguments_broadcast_tensors[] = {
     {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
 };
 static const lt_argument results_broadcast_tensors[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_broadcast_tensors[] = {
     {"broadcastTensors", arguments_broadcast_tensors, results_broadcast_tensors, 1, 1, 1, -1, {{call_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -2851,7 +2851,7 @@ static const lt_argument arguments_meshgrid[] = {
     {"indexing", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
 };
 static const lt_argument results_meshgrid[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_meshgrid[] = {
     {"meshgrid", arguments_meshgrid, results_meshgrid, 2, 1, 1, -1, {{call_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -3155,7 +3155,7 @@ static const lt_argument arguments_sum_to_size[] = {
     {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
 };
 static const lt_argument results_sum_to_size[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_sum_to_size[] = {
     {"sumToSize", arguments_sum_to_size, results_sum_to_size, 2, 2, 1, -1, {{call_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -6958,7 +6958,7 @@ static const lt_argument arguments_unbind[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_unbind[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_unbind[] = {
     {"unbind", arguments_unbind, results_unbind, 2, 2, 1, -1, {{call_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -6971,7 +6971,7 @@ static const lt_argument arguments_split[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_split[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static tensor_status call_split_sizes(const lt_value *a, lt_value *r) { return tensor_split_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_split_sizes[] = {
@@ -6980,7 +6980,7 @@ static const lt_argument arguments_split_sizes[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_split_sizes[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_split[] = {
     {"split", arguments_split, results_split, 3, 3, 1, -1, {{call_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -6994,7 +6994,7 @@ static const lt_argument arguments_split_with_sizes[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_split_with_sizes[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_split_with_sizes[] = {
     {"splitWithSizes", arguments_split_with_sizes, results_split_with_sizes, 3, 3, 1, -1, {{call_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7007,7 +7007,7 @@ static const lt_argument arguments_chunk[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_chunk[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_chunk[] = {
     {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7020,7 +7020,7 @@ static const lt_argument arguments_unsafe_chunk[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_unsafe_chunk[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_unsafe_chunk[] = {
     {"unsafeChunk", arguments_unsafe_chunk, results_unsafe_chunk, 3, 3, 1, -1, {{call_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7033,7 +7033,7 @@ static const lt_argument arguments_unsafe_split[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_unsafe_split[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_unsafe_split[] = {
     {"unsafeSplit", arguments_unsafe_split, results_unsafe_split, 3, 3, 1, -1, {{call_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7046,7 +7046,7 @@ static const lt_argument arguments_unsafe_split_with_sizes[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_unsafe_split_with_sizes[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_unsafe_split_with_sizes[] = {
     {"unsafeSplitWithSizes", arguments_unsafe_split_with_sizes, results_unsafe_split_with_sizes, 3, 3, 1, -1, {{call_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7059,7 +7059,7 @@ static const lt_argument arguments_tensor_split[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_tensor_split[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static tensor_status call_tensor_split_indices(const lt_value *a, lt_value *r) { return tensor_tensor_split_indices(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_tensor_split_indices[] = {
@@ -7068,7 +7068,7 @@ static const lt_argument arguments_tensor_split_indices[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_tensor_split_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static tensor_status call_tensor_split_tensor(const lt_value *a, lt_value *r) { return tensor_tensor_split_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_tensor_split_tensor[] = {
@@ -7077,7 +7077,7 @@ static const lt_argument arguments_tensor_split_tensor[] = {
     {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
 };
 static const lt_argument results_tensor_split_tensor[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_tensor_split[] = {
     {"tensorSplit", arguments_tensor_split, results_tensor_split, 3, 3, 1, -1, {{call_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7091,7 +7091,7 @@ static const lt_argument arguments_hsplit[] = {
     {"sections", LT_INT, 0, {0}},
 };
 static const lt_argument results_hsplit[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static tensor_status call_hsplit_indices(const lt_value *a, lt_value *r) { return tensor_hsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_hsplit_indices[] = {
@@ -7099,7 +7099,7 @@ static const lt_argument arguments_hsplit_indices[] = {
     {"indices", LT_INT, LT_IS_LIST, {0}},
 };
 static const lt_argument results_hsplit_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_hsplit[] = {
     {"hsplit", arguments_hsplit, results_hsplit, 2, 2, 1, -1, {{call_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7112,7 +7112,7 @@ static const lt_argument arguments_vsplit[] = {
     {"sections", LT_INT, 0, {0}},
 };
 static const lt_argument results_vsplit[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static tensor_status call_vsplit_indices(const lt_value *a, lt_value *r) { return tensor_vsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_vsplit_indices[] = {
@@ -7120,7 +7120,7 @@ static const lt_argument arguments_vsplit_indices[] = {
     {"indices", LT_INT, LT_IS_LIST, {0}},
 };
 static const lt_argument results_vsplit_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_vsplit[] = {
     {"vsplit", arguments_vsplit, results_vsplit, 2, 2, 1, -1, {{call_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -7133,7 +7133,7 @@ static const lt_argument arguments_dsplit[] = {
     {"sections", LT_INT, 0, {0}},
 };
 static const lt_argument results_dsplit[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static tensor_status call_dsplit_indices(const lt_value *a, lt_value *r) { return tensor_dsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_dsplit_indices[] = {
@@ -7141,7 +7141,7 @@ static const lt_argument arguments_dsplit_indices[] = {
     {"indices", LT_INT, LT_IS_LIST, {0}},
 };
 static const lt_argument results_dsplit_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
 };
 static const lt_operator overloads_dsplit[] = {
     {"dsplit", arguments_dsplit, results_dsplit, 2, 2, 1, -1, {{call_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},

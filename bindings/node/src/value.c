@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "addon.h"
+#include "gen_names.h"
 
 // --------------------------------------------------------------------------------------------------------
 // looking
@@ -123,10 +124,8 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
 // ----------------------------------------------------------------------------------------------------------
 // names
 
-static const char *const layouts[] = {"strided",    "sparse_coo", "sparse_csr",
-                                      "sparse_csc", "sparse_bsr", "sparse_bsc"};
-static const char *const formats[] = {"contiguous_format", "preserve_format", "channels_last",
-                                      "channels_last_3d"};
+static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER;
+static const char *const formats[] = LT_FORMATS_BY_NUMBER;
 
 const char *lt_layout_name(tensor_layout layout) {
   return layout >= 0 && (size_t)layout < sizeof layouts / sizeof *layouts ? layouts[layout]
@@ -575,7 +574,7 @@ napi_value lt_from_text(napi_env env, const char *text) {
 }
 
 napi_value lt_from_device(napi_env env, tensor_device device) {
-  static const char *const types[] = {"cpu", "cuda", "meta", "mps", "xpu", "xla"};
+  static const char *const types[] = LT_DEVICES_BY_NUMBER;
   char text[32];
   if (device.type < 0 || device.type > TENSOR_XLA) return lt_from_text(env, "none");
   if (device.index < 0 || device.type != TENSOR_CUDA) return lt_from_text(env, types[device.type]);

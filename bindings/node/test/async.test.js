@@ -105,6 +105,11 @@ test('operands in an ArrayBuffer can be written, and taken away, meanwhile', asy
   const view = await lt.reshapeAsync(t, [2, 2]);
   view.fill_(7);
   assert.deepEqual([...array], [7, 7, 7, 7]);
+  const same = await lt.conjAsync(t);
+  const pieces = [...(await lt.splitAsync(t, 2)), ...(await lt.meshgridAsync([t])), ...(await lt.atleast2dAsync([t]))];
+  array.fill(9);
+  for (const piece of [same, ...pieces]) assert.deepEqual([...new Set(piece.flatten().toArray())], [9]);
+  array.fill(7);
   const small = lt.asTensor(new Float32Array(3));
   await assert.rejects(lt.addAsync(t, 1, { out: small }), { code: 'TENSOR_ERROR_RUNTIME', message: /not resizable/ });
   assert.deepEqual(small.toArray(), [0, 0, 0]);

@@ -188,3 +188,18 @@ test('every function and method refuses values that no operator takes', () => {
     assert.throws(() => fn({ noSuchArgument: 1 }), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
   }
 });
+
+test('seeds are 64 bits, with or without a sign', () => {
+  const draw = (seed) => (lt.manualSeed(seed), lt.rand([4]).toArray());
+  assert.deepEqual(draw(2n ** 64n - 1n), draw(-1));
+  assert.deepEqual(draw(2n ** 63n), draw(-(2n ** 63n)));
+  assert.deepEqual(draw({ seed: 2n ** 64n - 2n }), draw(-2));
+  assert.notDeepEqual(draw(2n ** 64n - 1n), draw(2n ** 63n));
+  const g = lt.generatorNew();
+  g.manualSeed(2n ** 64n - 1n);
+  assert.equal(g.initialSeed(), 2n ** 64n - 1n);
+  for (const seed of [2n ** 64n, -(2n ** 63n) - 1n]) {
+    assert.throws(() => lt.manualSeed(seed), /64/);
+    assert.throws(() => g.manualSeed(seed), /64/);
+  }
+});

@@ -98,6 +98,10 @@ test('what cannot be saved or loaded is told, and leaves the old file and no han
   writeFileSync(at('damaged.pt'), damaged);
   assert.throws(() => lt.load(at('damaged.pt')), /damaged/);
   assert.throws(() => lt.load(at('missing.pt')), { code: 'TENSOR_ERROR_IO' });
+  assert.throws(() => lt.save([1], at('no/a.pt')), { code: 'TENSOR_ERROR_IO', message: `save: cannot write ${at('no/a.pt')}: no such file or directory` });
+  assert.throws(() => lt.save([1], folder), { code: 'TENSOR_ERROR_IO', message: `save: cannot write ${folder}: is a directory` });
+  assert.throws(() => lt.save([1], ''), { code: 'TENSOR_ERROR_IO', message: /the path is empty/ });
+  assert.throws(() => lt.load(''), { code: 'TENSOR_ERROR_IO', message: /the path is empty/ });
   assert.throws(() => lt.load(at('a\0.pt')), /NUL/);
   assert.throws(() => lt.saveDict(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
   assert.deepEqual(readFileSync(at('old.pt')), before);

@@ -100,7 +100,7 @@ test('numbers of all sizes go into arrays and come back', () => {
   assert.deepStrictEqual(lt.tensor([-(2n ** 63n), 2n ** 63n - 1n, -(2n ** 53n), -1n]).toArray(), [-(2n ** 63n), 2n ** 63n - 1n, -(2n ** 53n), -1]);
   assert.equal(lt.tensor([1, 2, -0]).dtype, 'float32');
   assert.equal(lt.tensor([1, 2 ** 40]).dtype, 'int64');
-  assert.throws(() => lt.tensor([1, 2 ** 63]), { message: /9223372036854776000 does not fit in int64/ });
+  assert.throws(() => lt.tensor([1, 2 ** 63], { dtype: 'int64' }), { message: /9223372036854776000 does not fit in int64/ });
   assert.throws(() => lt.tensor([NaN], { dtype: 'int32' }), { message: /NaN does not fit in int32/ });
   assert.throws(() => lt.tensor([2n ** 63n]), { message: /does not fit in int64/ });
 });
@@ -146,4 +146,18 @@ test('a basic index is a view', () => {
   assert.equal(row.storageOffset, 2);
   row.add_(1);
   assert.deepEqual(t.toArray(), [[0, 0], [1, 1]]);
+});
+
+test('whole numbers beyond int64 are floats', () => {
+  for (const value of [1e20, -1e20, 2 ** 63]) {
+    for (const data of [value, [value, 1], [[1], [value]], [1n, value], [true, value]]) {
+      assert.equal(lt.tensor(data).dtype, 'float32');
+      assert.ok(lt.tensor(data, { dtype: 'float64' }).flatten().toArray().includes(value));
+      assert.throws(() => lt.tensor(data, { dtype: 'int64' }), /does not fit in int64/);
+    }
+  }
+  assert.equal(lt.tensor([-(2 ** 63), 1]).dtype, 'int64');
+  const t = lt.zeros([2], { dtype: 'float64' });
+  assert.deepEqual(t.set('0:1', [1e25]).toArray(), [1e25, 0]);
+  assert.deepEqual(t.set(1, -1e25).toArray(), [1e25, -1e25]);
 });

@@ -34,6 +34,7 @@ from ._dlpack import from_dlpack, from_numpy, to_dlpack
 from ._dtypes import NAMES as _NAMES
 from ._dtypes import dtype, finfo, iinfo, layout, memory_format
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz
+from ._forked import refuse as _refuse_in_forks
 from ._modes import (
     are_deterministic_algorithms_enabled,
     autocast,
@@ -87,6 +88,8 @@ globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES}
 # The classes that scripts print and pickles name are the package's, wherever they are defined.
 for _class in (Tensor, Size, dtype, device, layout, memory_format, finfo, iinfo, Generator, UntypedStorage, TypedStorage):
     _class.__module__ = __name__
+
+_refuse_in_forks(Tensor)
 
 # Submodules that were imported above are no names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]

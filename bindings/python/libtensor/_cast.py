@@ -4,7 +4,7 @@ from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._errors import no_overload
 from ._match import is_dtype
-from ._tensor import CPU, Tensor
+from ._tensor import CPU, Tensor, checked
 
 SIGNATURES = (
     "(torch.dtype dtype, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
@@ -103,7 +103,7 @@ def type_as(self, other):
     >>> torch.ones(2).type_as(torch.tensor([True]))
     tensor([True, True])
     """
-    return to(self, other.dtype)
+    return to(self, checked(other, "type_as", "other").dtype)
 
 
 METHODS = {name: cast(name, dtype) for name, dtype in CASTS.items()}

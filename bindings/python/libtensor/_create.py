@@ -5,7 +5,7 @@ from . import gen_functions as _f
 from ._convert import dtype_code, sequence
 from ._dtypes import DTYPES
 from ._sequence import from_sequence, is_sequence
-from ._tensor import Tensor
+from ._tensor import Tensor, checked
 
 
 def is_array(data):
@@ -259,40 +259,44 @@ def numel(input):
     return input.numel()
 
 
+@_direct.open_to_overrides
 def is_floating_point(input):
     """True for a tensor of a floating point dtype.
 
     >>> torch.is_floating_point(torch.ones(1, dtype=torch.float16))
     True
     """
-    return input.dtype.is_floating_point
+    return checked(input, "is_floating_point", "input").dtype.is_floating_point
 
 
+@_direct.open_to_overrides
 def is_complex(input):
     """True for a tensor of a complex dtype.
 
     >>> torch.is_complex(torch.ones(1))
     False
     """
-    return input.dtype.is_complex
+    return checked(input, "is_complex", "input").dtype.is_complex
 
 
+@_direct.open_to_overrides
 def is_inference(input):
     """False: nothing records what happens to a tensor.
 
     >>> torch.is_inference(torch.ones(1))
     False
     """
-    return input.is_inference()
+    return checked(input, "is_inference", "input").is_inference()
 
 
+@_direct.open_to_overrides
 def is_signed(input):
     """True for a tensor of a dtype with negative numbers.
 
     >>> torch.is_signed(torch.ones(1, dtype=torch.uint8))
     False
     """
-    return input.dtype.is_signed
+    return checked(input, "is_signed", "input").dtype.is_signed
 
 
 def broadcast_shapes(*shapes):
@@ -301,9 +305,12 @@ def broadcast_shapes(*shapes):
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
+    for shape in shapes:
+        if not (_match.is_int(shape) or _match.is_ints(shape)):
+            raise RuntimeError(f"broadcast_shapes(): argument 'shapes' must be ints or tuples of ints, not {type(shape).__name__}")
     metas = [_f.empty(s, device="meta") for s in shapes]
     return Size(_f.broadcast_tensors(*metas)[0].shape if metas else ())
 
 
-from . import _device, _dlpack, _interop, _storage, _typed_storage  # noqa: E402  they take the functions above
+from . import _device, _dlpack, _interop, _match, _storage, _typed_storage  # noqa: E402  they take the functions above
 from ._size import Size  # noqa: E402

@@ -3,10 +3,11 @@
 from ctypes import c_char_p, c_void_p
 from functools import lru_cache
 
+from . import gen_names
 from ._errors import failure
 from ._library import Cell, Device, bind
 
-NAMES = {-1: "none", 0: "cpu", 1: "cuda", 2: "meta", 3: "mps", 4: "xpu", 5: "xla"}
+NAMES = {-1: "none", **dict(enumerate(gen_names.DEVICES))}
 
 
 class device:

@@ -8,7 +8,7 @@ from . import gen_functions as _f
 from ._interop import TYPES, View, from_interface, python_function, reachable
 from ._library import Cell, bind, cells, getter, last_error
 from ._results import wrap
-from ._tensor import Tensor
+from ._tensor import Tensor, checked
 
 capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
 capsule_pointer = python_function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
@@ -75,7 +75,7 @@ def export(tensor, stream, max_version, dl_device, copy):
 
 def to_dlpack(tensor):
     """The tensor as a DLPack capsule."""
-    return tensor.__dlpack__()
+    return checked(tensor, "to_dlpack", "tensor").__dlpack__()
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):

@@ -2,6 +2,7 @@
 
 from ctypes import c_void_p
 
+from . import gen_names
 from ._library import Cell, bind
 
 c_default = bind("tensor_get_default_dtype", c_void_p)
@@ -80,46 +81,19 @@ class memory_format(Named):
     __slots__ = ()
 
 
-bool_ = dtype(0, "bool", 1, "b")
-uint8 = dtype(1, "uint8", 1, "u")
-int8 = dtype(2, "int8", 1, "i")
-int16 = dtype(3, "int16", 2, "i")
-int32 = dtype(4, "int32", 4, "i")
-int64 = dtype(5, "int64", 8, "i")
-float16 = dtype(6, "float16", 2, "f")
-bfloat16 = dtype(7, "bfloat16", 2, "f")
-float32 = dtype(8, "float32", 4, "f")
-float64 = dtype(9, "float64", 8, "f")
-complex64 = dtype(10, "complex64", 8, "c")
-complex128 = dtype(11, "complex128", 16, "c")
-complex32 = dtype(12, "complex32", 4, "c")
-bcomplex32 = dtype(13, "bcomplex32", 4, "c")
-# Storages keep the integers of these; tensors have none of them.
-quint8 = dtype(14, "quint8", 1, "q")
-qint8 = dtype(15, "qint8", 1, "q")
-qint32 = dtype(16, "qint32", 4, "q")
-quint4x2 = dtype(17, "quint4x2", 1, "q")
-quint2x4 = dtype(18, "quint2x4", 1, "q")
+DTYPES = tuple(dtype(code, *row) for code, row in enumerate(gen_names.DTYPES))
+bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
+QUANTIZED = DTYPES[14:]  # storages keep the integers of these; tensors have none of them
+quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
 INTEGERS = frozenset((uint8, int8, int16, int32, int64))
-QUANTIZED = (quint8, qint8, qint32, quint4x2, quint2x4)
-
-DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32, *QUANTIZED)
-REAL = {complex32: float16, complex64: float32, complex128: float64, bcomplex32: bfloat16}
+REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
-strided = layout(0, "strided")
-sparse_coo = layout(1, "sparse_coo")
-sparse_csr = layout(2, "sparse_csr")
-sparse_csc = layout(3, "sparse_csc")
-sparse_bsr = layout(4, "sparse_bsr")
-sparse_bsc = layout(5, "sparse_bsc")
-LAYOUTS = (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+LAYOUTS = tuple(layout(*item) for item in enumerate(gen_names.LAYOUTS))
+strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS
 
-contiguous_format = memory_format(0, "contiguous_format")
-preserve_format = memory_format(1, "preserve_format")
-channels_last = memory_format(2, "channels_last")
-channels_last_3d = memory_format(3, "channels_last_3d")
-FORMATS = (contiguous_format, preserve_format, channels_last, channels_last_3d)
+FORMATS = tuple(memory_format(*item) for item in enumerate(gen_names.FORMATS))
+contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS
 
 NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS}
 NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}

@@ -1,6 +1,11 @@
 """Turns a tensor_status into the exception that PyTorch raises."""
 
-from ._library import last_error
+from ._library import last_errno, last_error
+
+
+class ForkedError(RuntimeError):
+    """The library was called in a forked child."""
+
 
 KINDS = {
     1: RuntimeError,
@@ -10,7 +15,7 @@ KINDS = {
     5: NotImplementedError,
     6: MemoryError,
     7: RuntimeError,  # handle
-    8: RuntimeError,  # forked child
+    8: ForkedError,
     9: RuntimeError,  # internal
     10: OSError,
 }
@@ -18,7 +23,8 @@ KINDS = {
 
 def failure(status):
     """The exception for a failed call of this thread."""
-    return KINDS.get(status, RuntimeError)(last_error().decode("utf-8", "replace"))
+    kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
+    return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
 
 
 def wrong_type(function, argument, wanted, value):

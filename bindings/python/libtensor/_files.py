@@ -50,6 +50,17 @@ def path_of(f):
     return os.fsdecode(os.fspath(f))
 
 
+@contextlib.contextmanager
+def writing(f):
+    """The path of a file that is written, which what the system finds wrong with it names."""
+    path = path_of(f)
+    try:
+        yield path
+    except OSError as error:
+        error.filename = path
+        raise
+
+
 def readable(f):
     """The path of a file that exists; raises what open() does otherwise."""
     path = path_of(f)
@@ -167,7 +178,8 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
         raise ValueError("save(): only zip files with a pickle of protocol 2 are written, which all PyTorch versions since 1.6 read")
     encoded = Encoder(obj)
     if is_path(f):
-        _f.save(path_of(f), encoded.text, encoded.tensors, compact=compact)
+        with writing(f) as path:
+            _f.save(path, encoded.text, encoded.tensors, compact=compact)
     else:
         write(f, _f.save_bytes(encoded.text, encoded.tensors, compact=compact), "save")
 
@@ -243,7 +255,8 @@ def decode(text, tensors, restore):
 def save_npy(tensor, f):
     """Saves a tensor as a .npy file, which numpy.load reads. `f` is a path, whose file is replaced at once, or a file object."""
     if is_path(f):
-        _f.npy_save(path_of(f), tensor)
+        with writing(f) as path:
+            _f.npy_save(path, tensor)
     else:
         write(f, _f.npy_save_bytes(tensor), "save_npy")
 
@@ -292,7 +305,8 @@ def save_npz(tensors, f):
         raise wrong_type("save_npz", "tensors", "a dict of tensors", tensors)
     names, values = list(tensors), list(tensors.values())
     if is_path(f):
-        _f.npz_save(path_of(f), names, values)
+        with writing(f) as path:
+            _f.npz_save(path, names, values)
     else:
         write(f, _f.npz_save_bytes(names, values), "save_npz")
 

@@ -3,6 +3,7 @@
 from . import gen_functions as _f
 from ._device import device as _device
 from ._errors import wrong_type
+from ._forked import rebuilds
 from ._library import generator_free
 from ._owner import Owner
 
@@ -61,6 +62,7 @@ class Generator(Owner):
         return restore, (self.initial_seed(), self.get_state())
 
 
+@rebuilds
 def restore(seed, state):
     return Generator().manual_seed(seed).set_state(state)
 

@@ -2,6 +2,7 @@
 
 from . import gen_functions as _f
 from ._errors import wrong_type
+from ._forked import rebuilds
 from ._interop import raw_bytes
 from ._tensor import Tensor
 
@@ -26,6 +27,7 @@ def reduce(tensor):
     return rebuild, (data, tuple(tensor.shape), stride, tensor.dtype, str(tensor.device))
 
 
+@rebuilds
 def rebuild(data, size, stride, dtype, device):
     """The tensor of a pickle."""
     n = len(data) // dtype.itemsize
@@ -34,6 +36,7 @@ def rebuild(data, size, stride, dtype, device):
     return made if device == "cpu" else made.to(device)
 
 
+@rebuilds
 def rebuild_meta(size, stride, dtype):
     return _f.empty_strided(size, stride, dtype=dtype, device="meta")
 

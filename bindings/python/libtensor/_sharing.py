@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 
 from . import _serialize
 from . import gen_functions as _f
+from ._forked import rebuilds
 from ._storage import UntypedStorage
 from ._tensor import Tensor
 
@@ -62,10 +63,12 @@ def parcel(descriptor, process):
     return office.send(descriptor)
 
 
+@rebuilds
 def same(storage):
     return storage
 
 
+@rebuilds
 def rebuild_storage(descriptor, nbytes):
     try:
         fd = descriptor.detach()
@@ -86,5 +89,6 @@ def reduce_tensor(tensor):
     return rebuild_tensor, (storage, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
 
 
+@rebuilds
 def rebuild_tensor(storage, dtype, offset, size, stride):
     return _f.set_(_f.empty(0, dtype=dtype), storage, offset, size, stride)

@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 from . import _dtypes
 from . import gen_functions as _f
 from ._errors import wrong_type
+from ._forked import rebuilds, shows
 from ._library import storage_free
 from ._owner import Owner
 
@@ -228,7 +229,7 @@ class UntypedStorage(StorageBase, Owner):
     def __reduce__(self):
         if self.device.type == "meta":
             return meta, (len(self),)
-        return UntypedStorage, (bytes(self),)
+        return restore, (bytes(self),)
 
     def __bytes__(self):
         return ctypes.string_at(readable(self).data_ptr(), len(self))
@@ -236,10 +237,17 @@ class UntypedStorage(StorageBase, Owner):
     def __buffer__(self, flags):
         return _interop.buffer(self._tensor(), flags)
 
+    @shows
     def __repr__(self):
         return _f.storage_to_string(self)
 
 
+@rebuilds
+def restore(data):
+    return UntypedStorage(data)
+
+
+@rebuilds
 def meta(nbytes):
     return _f.storage_new(nbytes, device="meta")
 

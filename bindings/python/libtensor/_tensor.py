@@ -3,7 +3,7 @@
 import copy
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
-from . import _device, _direct, _dtypes, _overrides, _print
+from . import _device, _direct, _dtypes, _forked, _overrides, _print
 from ._library import Device, getter
 from ._size import Size
 
@@ -19,6 +19,12 @@ c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 DTYPES = _dtypes.DTYPES
 CPU = _device.of(Device(0, -1))
 make_size = tuple.__new__
+
+
+def checked(value, function, argument):
+    if isinstance(value, Tensor):
+        return value
+    raise _errors.wrong_type(function, argument, "Tensor", value)
 
 
 def wrapped_dim(dim, n, what):
@@ -53,6 +59,7 @@ def real_element(tensor):
     return found.real
 
 
+@_forked.rebuilds
 def as_object(kind, make, args):
     """The object of a subclass in a pickle."""
     return make(*args).as_subclass(kind)
@@ -240,6 +247,7 @@ class Tensor(_direct.TensorBase):
         >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda a, b: a * b)
         tensor([3, 8])
         """
+        other = checked(other, "map_", "other")
         pairs = zip(self.flatten().tolist(), other.expand(self.shape).flatten().tolist(), strict=True)
         return self.copy_(_create.tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).view(self.shape))
 
@@ -399,6 +407,7 @@ class Tensor(_direct.TensorBase):
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 
+    @_forked.shows
     def __repr__(self, *, tensor_contents=None):
         name = type(self).__name__
         with _overrides.disabled():

@@ -5,6 +5,7 @@ from weakref import WeakValueDictionary
 
 from . import _create, _dtypes
 from . import gen_functions as _f
+from ._forked import rebuilds, shows
 from ._storage import StorageBase, UntypedStorage, readable
 
 LEGACY = {
@@ -138,6 +139,7 @@ class TypedStorage(StorageBase):
     def __reduce__(self):
         return typed, (self._untyped, self.dtype)
 
+    @shows
     def __repr__(self):
         return _f.storage_to_string(self._untyped, dtype=self.dtype)
 
@@ -146,6 +148,7 @@ class TypedStorage(StorageBase):
 known = WeakValueDictionary()
 
 
+@rebuilds
 def typed(untyped, dtype):
     """The one object for the elements of `dtype` in an untyped storage."""
     found = known.get((id(untyped), dtype))

@@ -1179,6 +1179,8 @@ def sub_(input, other, *, alpha=_ONE):
 @_makes("POS", "tensor_words_subtract", "tensor_words_subtract_scalar")
 def subtract(input, other, *, alpha=_ONE, out=None):
     """Another name of `sub`.
+    Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
+    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -1214,6 +1216,8 @@ def subtract(input, other, *, alpha=_ONE, out=None):
 @_changes("TOS", "tensor_words_subtract_", "tensor_words_subtract_scalar_")
 def subtract_(input, other, *, alpha=_ONE):
     """Another name of `sub`.
+    Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
+    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -1314,6 +1318,7 @@ def mul_(input, other):
 @_makes("PO", "tensor_words_multiply", "tensor_words_multiply_scalar")
 def multiply(input, other, *, out=None):
     """Another name of `mul`.
+    Multiplies `input` by `other`, element by element; the shapes broadcast.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -1347,6 +1352,7 @@ def multiply(input, other, *, out=None):
 @_changes("TO", "tensor_words_multiply_", "tensor_words_multiply_scalar_")
 def multiply_(input, other):
     """Another name of `mul`.
+    Multiplies `input` by `other`, element by element; the shapes broadcast.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -1430,6 +1436,9 @@ def div_(input, other, *, rounding_mode=None):
 @_makes("POu", "tensor_words_divide", "tensor_words_divide_scalar")
 def divide(input, other, *, rounding_mode=None, out=None):
     """Another name of `div`.
+    Divides `input` by `other`, element by element; the shapes broadcast.
+    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -1466,6 +1475,9 @@ def divide(input, other, *, rounding_mode=None, out=None):
 @_changes("TOu", "tensor_words_divide_", "tensor_words_divide_scalar_")
 def divide_(input, other, *, rounding_mode=None):
     """Another name of `div`.
+    Divides `input` by `other`, element by element; the shapes broadcast.
+    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -1859,6 +1871,7 @@ def neg_(input):
 @_makes("T", "tensor_words_negative")
 def negative(input, *, out=None):
     """Another name of `neg`.
+    Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -1884,6 +1897,7 @@ def negative(input, *, out=None):
 @_changes("T", "tensor_words_negative_")
 def negative_(input):
     """Another name of `neg`.
+    Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -2041,6 +2055,7 @@ def abs_(input):
 @_makes("T", "tensor_words_absolute")
 def absolute(input, *, out=None):
     """Another name of `abs`.
+    The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -2068,6 +2083,7 @@ def absolute(input, *, out=None):
 @_changes("T", "tensor_words_absolute_")
 def absolute_(input):
     """Another name of `abs`.
+    The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -2485,6 +2501,7 @@ def ne_(input, other):
 @_makes("TO", "tensor_words_not_equal", "tensor_words_not_equal_scalar")
 def not_equal(input, other, *, out=None):
     """Another name of `ne`.
+    Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
 
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -2518,6 +2535,7 @@ def not_equal(input, other, *, out=None):
 @_changes("TO", "tensor_words_not_equal_", "tensor_words_not_equal_scalar_")
 def not_equal_(input, other):
     """Another name of `ne`.
+    Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
 
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -2591,6 +2609,7 @@ def lt_(input, other):
 @_makes("TO", "tensor_words_less", "tensor_words_less_scalar")
 def less(input, other, *, out=None):
     """Another name of `lt`.
+    Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -2624,6 +2643,7 @@ def less(input, other, *, out=None):
 @_changes("TO", "tensor_words_less_", "tensor_words_less_scalar_")
 def less_(input, other):
     """Another name of `lt`.
+    Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -2697,6 +2717,7 @@ def le_(input, other):
 @_makes("TO", "tensor_words_less_equal", "tensor_words_less_equal_scalar")
 def less_equal(input, other, *, out=None):
     """Another name of `le`.
+    Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -2730,6 +2751,7 @@ def less_equal(input, other, *, out=None):
 @_changes("TO", "tensor_words_less_equal_", "tensor_words_less_equal_scalar_")
 def less_equal_(input, other):
     """Another name of `le`.
+    Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -2803,6 +2825,7 @@ def gt_(input, other):
 @_makes("TO", "tensor_words_greater", "tensor_words_greater_scalar")
 def greater(input, other, *, out=None):
     """Another name of `gt`.
+    Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -2836,6 +2859,7 @@ def greater(input, other, *, out=None):
 @_changes("TO", "tensor_words_greater_", "tensor_words_greater_scalar_")
 def greater_(input, other):
     """Another name of `gt`.
+    Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -2909,6 +2933,7 @@ def ge_(input, other):
 @_makes("TO", "tensor_words_greater_equal", "tensor_words_greater_equal_scalar")
 def greater_equal(input, other, *, out=None):
     """Another name of `ge`.
+    Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -2942,6 +2967,7 @@ def greater_equal(input, other, *, out=None):
 @_changes("TO", "tensor_words_greater_equal_", "tensor_words_greater_equal_scalar_")
 def greater_equal_(input, other):
     """Another name of `ge`.
+    Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -3325,7 +3351,7 @@ def conj(input):
 
 @_makes("T", "tensor_words_conj_physical")
 def conj_physical(input, *, out=None):
-    """The complex conjugate of every element, computed.
+    """The complex conjugate of every element, computed; a real tensor itself.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -3350,7 +3376,7 @@ def conj_physical(input, *, out=None):
 
 @_changes("T", "tensor_words_conj_physical_")
 def conj_physical_(input):
-    """The complex conjugate of every element, computed.
+    """The complex conjugate of every element, computed; a real tensor itself.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -6008,6 +6034,7 @@ def asin_(input):
 @_makes("T", "tensor_words_arcsin")
 def arcsin(input, *, out=None):
     """Another name of `asin`.
+    The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -6033,6 +6060,7 @@ def arcsin(input, *, out=None):
 @_changes("T", "tensor_words_arcsin_")
 def arcsin_(input):
     """Another name of `asin`.
+    The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -6088,6 +6116,7 @@ def acos_(input):
 @_makes("T", "tensor_words_arccos")
 def arccos(input, *, out=None):
     """Another name of `acos`.
+    The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -6113,6 +6142,7 @@ def arccos(input, *, out=None):
 @_changes("T", "tensor_words_arccos_")
 def arccos_(input):
     """Another name of `acos`.
+    The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -6168,6 +6198,7 @@ def atan_(input):
 @_makes("T", "tensor_words_arctan")
 def arctan(input, *, out=None):
     """Another name of `atan`.
+    The arctangent of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -6193,6 +6224,7 @@ def arctan(input, *, out=None):
 @_changes("T", "tensor_words_arctan_")
 def arctan_(input):
     """Another name of `atan`.
+    The arctangent of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -6368,6 +6400,7 @@ def asinh_(input):
 @_makes("T", "tensor_words_arcsinh")
 def arcsinh(input, *, out=None):
     """Another name of `asinh`.
+    The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -6393,6 +6426,7 @@ def arcsinh(input, *, out=None):
 @_changes("T", "tensor_words_arcsinh_")
 def arcsinh_(input):
     """Another name of `asinh`.
+    The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -6448,6 +6482,7 @@ def acosh_(input):
 @_makes("T", "tensor_words_arccosh")
 def arccosh(input, *, out=None):
     """Another name of `acosh`.
+    The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -6473,6 +6508,7 @@ def arccosh(input, *, out=None):
 @_changes("T", "tensor_words_arccosh_")
 def arccosh_(input):
     """Another name of `acosh`.
+    The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -6528,6 +6564,7 @@ def atanh_(input):
 @_makes("T", "tensor_words_arctanh")
 def arctanh(input, *, out=None):
     """Another name of `atanh`.
+    The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -6553,6 +6590,7 @@ def arctanh(input, *, out=None):
 @_changes("T", "tensor_words_arctanh_")
 def arctanh_(input):
     """Another name of `atanh`.
+    The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -6652,6 +6690,7 @@ def atan2_(input, other):
 @_makes("TT", "tensor_words_arctan2")
 def arctan2(input, other, *, out=None):
     """Another name of `atan2`.
+    The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
 
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -6679,6 +6718,7 @@ def arctan2(input, other, *, out=None):
 @_changes("TT", "tensor_words_arctan2_")
 def arctan2_(input, other):
     """Another name of `atan2`.
+    The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
 
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -7883,7 +7923,8 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
 
 @_makes("AI", "tensor_words_concat")
 def concat(tensors, dim=0, *, out=None, axis=_absent):
-    """`cat` under another name.
+    """Another name of `cat`.
+    Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
     >>> torch.concat([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -7911,7 +7952,8 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
 
 @_makes("AI", "tensor_words_concatenate")
 def concatenate(tensors, dim=0, *, out=None, axis=_absent):
-    """`cat` under another name.
+    """Another name of `cat`.
+    Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
     >>> torch.concatenate([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -8018,7 +8060,8 @@ def vstack(tensors, *, out=None):
 
 @_makes("A", "tensor_words_row_stack")
 def row_stack(tensors, *, out=None):
-    """`vstack` under another name.
+    """Another name of `vstack`.
+    Joins tensors below each other; vectors are rows.
 
     >>> torch.row_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
@@ -8924,7 +8967,7 @@ def unravel_index(indices, shape):
 
 @_makes("TV", "tensor_words_sum_to_size")
 def sum_to_size(input, size, *more):
-    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own.
+    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own; `input` itself where it has that shape.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -9692,7 +9735,8 @@ def outer(input, vec2, *, out=None):
 
 @_makes("TT", "tensor_words_ger")
 def ger(input, vec2, *, out=None):
-    """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+    """Another name of `outer`.
+    Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 
     >>> torch.ger(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -12733,6 +12777,7 @@ def trunc_(input):
 @_makes("T", "tensor_words_fix")
 def fix(input, *, out=None):
     """Another name of `trunc`.
+    Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -12758,6 +12803,7 @@ def fix(input, *, out=None):
 @_changes("T", "tensor_words_fix_")
 def fix_(input):
     """Another name of `trunc`.
+    Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -13013,6 +13059,8 @@ def clamp_(input, *args, **kwargs):
 @_makes("Ttt", "tensor_words_clip_tensor")
 def _clip_tensor(input, min=None, max=None, *, out=None):
     """Another name of `clamp`.
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -13041,7 +13089,10 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
 
 @_makes("Tss", "tensor_words_clip")
 def _clip_default(input, min=None, max=None, *, out=None):
-    """Another name of `clamp`."""
+    """Another name of `clamp`.
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
@@ -13066,9 +13117,13 @@ def _clip_default(input, min=None, max=None, *, out=None):
 def clip(input, *args, **kwargs):
     """clip(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     clip(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -13090,6 +13145,8 @@ def clip(input, *args, **kwargs):
 @_changes("Ttt", "tensor_words_clip_tensor_")
 def _clip__tensor(input, min=None, max=None):
     """Another name of `clamp`.
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -13108,7 +13165,10 @@ def _clip__tensor(input, min=None, max=None):
 
 @_changes("Tss", "tensor_words_clip_")
 def _clip__default(input, min=None, max=None):
-    """Another name of `clamp`."""
+    """Another name of `clamp`.
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip_", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
@@ -13123,9 +13183,13 @@ def _clip__default(input, min=None, max=None):
 def clip_(input, *args, **kwargs):
     """clip_(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     clip_(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -17105,7 +17169,8 @@ def swapaxes_(input, axis0, axis1):
 
 @_views("TII", "tensor_words_swapdims")
 def swapdims(input, dim0, dim1):
-    """`transpose` under another name.
+    """Another name of `transpose`.
+    Swaps two dimensions.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -17127,7 +17192,8 @@ def swapdims(input, dim0, dim1):
 
 @_changes("TII", "tensor_words_swapdims_")
 def swapdims_(input, dim0, dim1):
-    """`transpose` under another name.
+    """Another name of `transpose`.
+    Swaps two dimensions.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -17230,7 +17296,8 @@ def movedim(input, *args, **kwargs):
 
 @_views("TII", "tensor_words_moveaxis")
 def _moveaxis_default(input, source, destination):
-    """Moves dimension `source` to `destination`; the others keep their order.
+    """Another name of `movedim`.
+    Moves dimension `source` to `destination`; the others keep their order.
 
     >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
@@ -17252,7 +17319,9 @@ def _moveaxis_default(input, source, destination):
 
 @_views("TLL", "tensor_words_moveaxis_list")
 def _moveaxis_list(input, source, destination):
-    """Moves several dimensions; the others keep their order."""
+    """Another name of `movedim`.
+    Moves several dimensions; the others keep their order.
+    """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "moveaxis", "input")
     source, source_len = _ints(source, "moveaxis", "source")
@@ -17269,9 +17338,11 @@ def _moveaxis_list(input, source, destination):
 @_first(_moveaxis_default, _moveaxis_list)
 def moveaxis(input, *args, **kwargs):
     """moveaxis(Tensor input, int source, int destination)
+    Another name of `movedim`.
     Moves dimension `source` to `destination`; the others keep their order.
 
     moveaxis(Tensor input, sequence of int source, sequence of int destination)
+    Another name of `movedim`.
     Moves several dimensions; the others keep their order.
 
     >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
@@ -17913,7 +17984,9 @@ def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
 
 @_lists("TLI", "tensor_words_split_sizes")
 def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
-    """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
+    """Another name of `split_with_sizes`.
+    Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+    """
     if axis is not _absent:
         dim = axis
     if tensor.__class__ is not _Tensor:
@@ -17938,6 +18011,7 @@ def split(*args, **kwargs):
     Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 
     split(Tensor tensor, sequence of int split_size_or_sections, int dim=0)
+    Another name of `split_with_sizes`.
     Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 
     >>> torch.split(torch.arange(5), 2)
@@ -18013,6 +18087,7 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
 @_lists("TII", "tensor_words_unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
     """Another name of `chunk`.
+    Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 
     >>> torch.unsafe_chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -18039,6 +18114,7 @@ def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
 @_lists("TII", "tensor_words_unsafe_split")
 def unsafe_split(input, split_size, dim=0, *, axis=_absent):
     """Another name of `split`.
+    Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 
     >>> torch.unsafe_split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -18065,6 +18141,7 @@ def unsafe_split(input, split_size, dim=0, *, axis=_absent):
 @_lists("TLI", "tensor_words_unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     """Another name of `split_with_sizes`.
+    Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -18602,24 +18679,82 @@ def __ipow__(self, other):
 _Tensor.__ipow__ = __ipow__
 
 
-@_first(matmul)
-def __matmul__(self, other):
+@_first(neg)
+def __neg__(self):
+    return neg(self)
+_Tensor.__neg__ = __neg__
+
+
+@_first(positive)
+def __pos__(self):
+    return positive(self)
+_Tensor.__pos__ = __pos__
+
+
+@_first(abs)
+def __abs__(self):
+    return abs(self)
+_Tensor.__abs__ = __abs__
+
+
+@_first(eq)
+def __eq__(self, other):
     if other.__class__ is not _Tensor:
         other = _other(other)
         if other is NotImplemented:
             return other
-    return matmul(self, other)
-_Tensor.__matmul__ = __matmul__
+    return eq(self, other)
+_Tensor.__eq__ = __eq__
 
 
-@_reflected(matmul)
-def __rmatmul__(self, other):
+@_first(ne)
+def __ne__(self, other):
     if other.__class__ is not _Tensor:
         other = _other(other)
         if other is NotImplemented:
             return other
-    return matmul(other, self)
-_Tensor.__rmatmul__ = __rmatmul__
+    return ne(self, other)
+_Tensor.__ne__ = __ne__
+
+
+@_first(lt)
+def __lt__(self, other):
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
+    return lt(self, other)
+_Tensor.__lt__ = __lt__
+
+
+@_first(le)
+def __le__(self, other):
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
+    return le(self, other)
+_Tensor.__le__ = __le__
+
+
+@_first(gt)
+def __gt__(self, other):
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
+    return gt(self, other)
+_Tensor.__gt__ = __gt__
+
+
+@_first(ge)
+def __ge__(self, other):
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
+    return ge(self, other)
+_Tensor.__ge__ = __ge__
 
 
 @_first(bitwise_and)
@@ -18712,6 +18847,13 @@ def __ixor__(self, other):
 _Tensor.__ixor__ = __ixor__
 
 
+@_first(bitwise_not, explains=True)
+def __invert__(self):
+    _invertible(self)
+    return bitwise_not(self)
+_Tensor.__invert__ = __invert__
+
+
 @_first(bitwise_left_shift)
 def __lshift__(self, other):
     if other.__class__ is not _Tensor:
@@ -18772,89 +18914,24 @@ def __irshift__(self, other):
 _Tensor.__irshift__ = __irshift__
 
 
-@_first(eq)
-def __eq__(self, other):
+@_first(matmul)
+def __matmul__(self, other):
     if other.__class__ is not _Tensor:
         other = _other(other)
         if other is NotImplemented:
             return other
-    return eq(self, other)
-_Tensor.__eq__ = __eq__
+    return matmul(self, other)
+_Tensor.__matmul__ = __matmul__
 
 
-@_first(ne)
-def __ne__(self, other):
+@_reflected(matmul)
+def __rmatmul__(self, other):
     if other.__class__ is not _Tensor:
         other = _other(other)
         if other is NotImplemented:
             return other
-    return ne(self, other)
-_Tensor.__ne__ = __ne__
-
-
-@_first(lt)
-def __lt__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return lt(self, other)
-_Tensor.__lt__ = __lt__
-
-
-@_first(le)
-def __le__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return le(self, other)
-_Tensor.__le__ = __le__
-
-
-@_first(gt)
-def __gt__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return gt(self, other)
-_Tensor.__gt__ = __gt__
-
-
-@_first(ge)
-def __ge__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return ge(self, other)
-_Tensor.__ge__ = __ge__
-
-
-@_first(neg)
-def __neg__(self):
-    return neg(self)
-_Tensor.__neg__ = __neg__
-
-
-@_first(positive)
-def __pos__(self):
-    return positive(self)
-_Tensor.__pos__ = __pos__
-
-
-@_first(abs)
-def __abs__(self):
-    return abs(self)
-_Tensor.__abs__ = __abs__
-
-
-@_first(bitwise_not, explains=True)
-def __invert__(self):
-    _invertible(self)
-    return bitwise_not(self)
-_Tensor.__invert__ = __invert__
+    return matmul(other, self)
+_Tensor.__rmatmul__ = __rmatmul__
 
 
 __all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]

@@ -55,6 +55,7 @@ c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, 
 @_makes("T", "tensor_words_special_expit")
 def expit(input, *, out=None):
     """Another name of `sigmoid`.
+    1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
 
     >>> torch.special.expit(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -80,6 +81,7 @@ def expit(input, *, out=None):
 @_makes("T", "tensor_words_special_exp2")
 def exp2(input, *, out=None):
     """Another name of `exp2`.
+    2 to the power of every element. Integers and bool count as the default dtype.
 
     >>> torch.special.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -105,6 +107,7 @@ def exp2(input, *, out=None):
 @_makes("T", "tensor_words_special_expm1")
 def expm1(input, *, out=None):
     """Another name of `expm1`.
+    exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
 
     >>> torch.special.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -130,6 +133,7 @@ def expm1(input, *, out=None):
 @_makes("T", "tensor_words_special_log1p")
 def log1p(input, *, out=None):
     """Another name of `log1p`.
+    log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
 
     >>> torch.special.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -155,6 +159,7 @@ def log1p(input, *, out=None):
 @_makes("T", "tensor_words_special_erf")
 def erf(input, *, out=None):
     """Another name of `erf`.
+    The error function of every element. Integers and bool count as the default dtype.
 
     >>> torch.special.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -180,6 +185,7 @@ def erf(input, *, out=None):
 @_makes("T", "tensor_words_special_erfc")
 def erfc(input, *, out=None):
     """Another name of `erfc`.
+    1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
 
     >>> torch.special.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -205,6 +211,7 @@ def erfc(input, *, out=None):
 @_makes("T", "tensor_words_special_erfinv")
 def erfinv(input, *, out=None):
     """Another name of `erfinv`.
+    The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.special.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -230,6 +237,7 @@ def erfinv(input, *, out=None):
 @_makes("T", "tensor_words_special_gammaln")
 def gammaln(input, *, out=None):
     """Another name of `lgamma`.
+    The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.special.gammaln(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -255,6 +263,7 @@ def gammaln(input, *, out=None):
 @_makes("T", "tensor_words_special_digamma")
 def digamma(input, *, out=None):
     """Another name of `digamma`.
+    The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.special.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -280,6 +289,7 @@ def digamma(input, *, out=None):
 @_makes("T", "tensor_words_special_psi")
 def psi(input, *, out=None):
     """Another name of `digamma`.
+    The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.special.psi(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -305,6 +315,7 @@ def psi(input, *, out=None):
 @_makes("T", "tensor_words_special_i0")
 def i0(input, *, out=None):
     """Another name of `i0`.
+    The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 
     >>> torch.special.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -330,6 +341,7 @@ def i0(input, *, out=None):
 @_makes("T", "tensor_words_special_sinc")
 def sinc(input, *, out=None):
     """Another name of `sinc`.
+    sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 
     >>> torch.special.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -355,6 +367,8 @@ def sinc(input, *, out=None):
 @_makes("TI", "tensor_words_special_round")
 def round(input, *, decimals=0, out=None):
     """Another name of `round`.
+    Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+    negative). Integers stay as they are and accept no decimals.
 
     >>> torch.special.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
@@ -384,6 +398,7 @@ def round(input, *, decimals=0, out=None):
 @_makes("Tf", "tensor_words_special_logit")
 def logit(input, eps=None, *, out=None):
     """Another name of `logit`.
+    log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 
     >>> torch.special.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -410,6 +425,7 @@ def logit(input, eps=None, *, out=None):
 @_makes("IT", "tensor_words_special_polygamma")
 def polygamma(n, input, *, out=None):
     """Another name of `polygamma`.
+    The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
 
     >>> torch.special.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
@@ -437,6 +453,7 @@ def polygamma(n, input, *, out=None):
 @_makes("TI", "tensor_words_special_multigammaln")
 def multigammaln(input, p, *, out=None):
     """Another name of `mvlgamma`.
+    The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 
     >>> torch.special.multigammaln(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -464,6 +481,7 @@ def multigammaln(input, p, *, out=None):
 @_makes("TT", "tensor_words_special_gammainc")
 def gammainc(input, other, *, out=None):
     """Another name of `igamma`.
+    The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
     >>> torch.special.gammainc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -491,6 +509,7 @@ def gammainc(input, other, *, out=None):
 @_makes("TT", "tensor_words_special_gammaincc")
 def gammaincc(input, other, *, out=None):
     """Another name of `igammac`.
+    The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
     >>> torch.special.gammaincc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -518,6 +537,7 @@ def gammaincc(input, other, *, out=None):
 @_makes("PO", "tensor_words_special_xlogy", "tensor_words_special_xlogy_scalar")
 def xlogy(input, other, *, out=None):
     """Another name of `xlogy`.
+    `input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
 
     >>> torch.special.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])

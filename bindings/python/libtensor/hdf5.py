@@ -8,7 +8,7 @@ from . import _dtypes
 from . import gen_functions as _f
 from ._create import frombuffer
 from ._errors import wrong_type
-from ._files import is_path, path_of, readable
+from ._files import is_path, path_of, readable, writing
 from ._interop import FROM_TYPESTR
 from ._size import Size
 from ._tensor import Tensor
@@ -42,7 +42,8 @@ def save(tensors, f, **options):
         with h5py.File(made, "w") as file:
             _write(file, tensors, options)
         made.flush()
-        _f.file_write(path, frombuffer(mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_COPY), dtype=_dtypes.uint8))
+        with writing(f) as path:
+            _f.file_write(path, frombuffer(mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_COPY), dtype=_dtypes.uint8))
 
 
 def check(tensors, path, around):

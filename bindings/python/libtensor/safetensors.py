@@ -9,7 +9,7 @@ import os
 import weakref
 
 from . import gen_functions as _f
-from ._files import path_of, read, readable, to_bytes
+from ._files import read, readable, to_bytes, writing
 
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]
 
@@ -52,8 +52,8 @@ def save_file(tensors, filename, metadata=None):
     Tensors that are not contiguous, or share memory with others, are written out each. `metadata` is a dict of strings.
     """
     names, values = _checked(tensors)
-    with _errors():
-        _f.safetensors_save_file(path_of(filename), names, values, metadata=_metadata(metadata))
+    with _errors(), writing(filename) as path:
+        _f.safetensors_save_file(path, names, values, metadata=_metadata(metadata))
 
 
 def save(tensors, metadata=None):

@@ -199,3 +199,42 @@ def test_indices_are_of_the_dtypes_that_count(dtype):
     assert x.tolist() == before
     numpy = pytest.importorskip("numpy")
     assert x[index.numpy()].tolist() == x[numpy.array([1], dtype=index.numpy().dtype)].tolist() == [before[1]]
+
+
+@pytest.mark.parametrize("value", ["abc", 1.5, (0, 1), None, 1])
+def test_what_is_no_tensor_is_refused_by_name(value):
+    calls = {
+        ("input", name): getattr(torch, name) for name in ("is_complex", "is_floating_point", "is_inference", "is_signed", "numel", "is_nonzero")
+    }
+    calls |= {("tensor", "to_dlpack"): torch.to_dlpack, ("other", "type_as"): torch.ones(2).type_as}
+    calls[("other", "map_")] = lambda v: torch.ones(2).map_(v, max)
+    for (argument, name), call in calls.items():
+        with pytest.raises(TypeError) as error:
+            call(value)
+        assert str(error.value) == f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}"
+
+
+@pytest.mark.parametrize("shape", [None, "abc", 1.5, (1.5,), [None], torch.ones(2)])
+def test_broadcast_shapes_names_itself(shape):
+    with pytest.raises(RuntimeError, match=rf"^broadcast_shapes\(\): .*ints, not {type(shape).__name__}$"):
+        torch.broadcast_shapes((2, 1), shape)
+    assert torch.broadcast_shapes(3, [2, 1], torch.Size((1,))) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda z: z(3).index_copy(0, torch.tensor([0]), z(2)), IndexError, "index has 1 elements"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(2, 2)), IndexError, "index has 1 elements"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(2)), IndexError, r"source of shape \[2\]"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(1, 3)), RuntimeError, r"source of shape \[1 3\]"),
+        (lambda z: z(()).repeat_interleave(2, dim=-1), IndexError, "dimension -1 was given, but the tensor has no dimensions"),
+        (lambda z: z(()).repeat_interleave(torch.tensor([2]), dim=0), IndexError, "no dimensions"),
+        (lambda z: z(3, 0).kthvalue(1), IndexError, "dim 1 to have non-zero size"),
+        (lambda z: z(0, 3).kthvalue(5, 0), IndexError, "dim 0 to have non-zero size"),
+        (lambda z: z(0, 3).kthvalue(4), RuntimeError, "out of range for dimension 1 with size 3"),
+    ],
+)
+def test_indices_that_do_not_fit_are_index_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call(torch.zeros)

@@ -245,7 +245,7 @@ def test_what_cannot_be_saved_is_told_and_changes_nothing(tmp_path):
             torch.save(value, path)
     with pytest.raises(ValueError, match="protocol 2"):
         torch.save(points, path, pickle_protocol=4)
-    with pytest.raises(OSError, match=r"missing: no such file or directory$"):
+    with pytest.raises(FileNotFoundError, match=r"missing/a.pt: no such file or directory"):
         torch.save(points, tmp_path / "missing" / "a.pt")
     with pytest.raises(FileNotFoundError):
         torch.load(tmp_path / "missing.pt")

@@ -1,10 +1,13 @@
 """Memory shared between processes, and mapped files."""
 
 import contextlib
+import errno
 import gc
 import multiprocessing
 import os
 import pickle
+import resource
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -137,6 +140,43 @@ def test_files_that_cannot_be_mapped(tmp_path, name, nbytes, fact):
     (tmp_path / "bytes").write_bytes(bytes(16))
     with pytest.raises(RuntimeError, match=fact):
         torch.UntypedStorage.from_file(str(tmp_path / name), nbytes=nbytes)
+
+
+@contextlib.contextmanager
+def files_of_at_most(length):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (length, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_memory_that_cannot_be_shared_is_an_error():
+    t = torch.arange(10**5, dtype=torch.float32)
+    view = t[1:]
+    with files_of_at_most(1 << 16):
+        for share in (t.share_memory_, view.share_memory_, t.untyped_storage().share_memory_, lambda: ForkingPickler.dumps(view)):
+            with pytest.raises(MemoryError, match="unable to make 400000 bytes of shared memory: file too large"):
+                share()
+            assert not t.is_shared() and t[-1] == 10**5 - 1 and view.data_ptr() == t.data_ptr() + 4
+        small = torch.ones(10).share_memory_()
+    assert small.is_shared() and t.share_memory_()[-1] == 10**5 - 1
+
+
+def test_files_that_cannot_be_lengthened_stay_as_they_were(tmp_path):
+    old = tmp_path / "old"
+    old.write_bytes(b"1234")
+    with files_of_at_most(1 << 16):
+        for path in (old, tmp_path / "new"):
+            for make in (
+                lambda path=path: torch.from_file(str(path), shared=True, size=10**5),
+                lambda path=path: torch.UntypedStorage.from_file(str(path), shared=True, nbytes=400_000),
+            ):
+                with pytest.raises(OSError, match="unable to lengthen file .* to 400000 bytes: file too large") as told:
+                    make()
+                assert told.value.errno == errno.EFBIG
+    assert os.listdir(tmp_path) == ["old"] and old.read_bytes() == b"1234"
 
 
 def put(queue, n):

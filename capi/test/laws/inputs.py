@@ -176,8 +176,8 @@ def with_values(call, rng, special=0.05):
     return call.mapped(change)
 
 
-def with_size(call, rng, size=None, old=None, most=1 << 16):
-    """The call with one of its sizes changed wherever it stands, elements repeated or left out."""
+def with_size(call, rng, size=None, old=None, most=1 << 16, axis=None):
+    """The call with one of its sizes changed wherever it stands, or of one dimension, elements repeated or left out."""
     sizes = sorted({n for t, _ in call.tensors() for n in t.size if n > 0})
     if not sizes:
         return call
@@ -190,9 +190,9 @@ def with_size(call, rng, size=None, old=None, most=1 << 16):
         if old not in t.size:
             return t
         elements = t.elements()
-        for axis, n in enumerate(t.size):
-            if n == old:
-                elements = np.take(elements, np.arange(new) % n, axis)
+        for k, n in enumerate(t.size):
+            if n == old and axis in (None, k - len(t.size)):
+                elements = np.take(elements, np.arange(new) % n, k)
         return dense(elements, t.dtype)
 
     made = call.mapped(change)

@@ -8,26 +8,27 @@ from dataclasses import replace
 
 import numpy as np
 from compare import STEP, sums, unsound, values_differ
-from inputs import SIZE_LISTS, clones, dense, with_size, with_values
+from inputs import SIZE_LISTS, clones, dense, is_position, with_size, with_values
 from library import OK, Seen
 
 NAME = "pieces"
+ENVIRONMENT = {"LIBTENSOR_STREAM_BYTES": str(2**14)}  # so that outputs of all large calls are written past the caches
 LIMIT = 1 << 30
 SMALL = 6
-TRIALS = 3
-# Elements in all: around the vector width, the grain that threads share out, the caches, and the size that is written past them.
-COUNTS = (7, 31, 33, 65, 4095, 2**15 - 1, 2**15 + 1, 2**16 + 3, 2**18 + 1, 2**20 + 5)
+WAYS = 4  # of making a call large that are tried
+# Elements in all, with weights: around the vector width, the grain that threads share out, the caches, and the size that is written past them.
+COUNTS = ((7, 33, 65, 4095, 2**15 - 1, 2**15 + 1, 2**16 + 3, 2**18 + 1, 2**20 + 5), (2, 2, 2, 6, 6, 6, 6, 2, 1))
 STREAMED = 2**26 + 2**12  # bytes of the largest tensor in a soak, above what is written past the caches
 
 
 def check(library, call, rng):
     if call.form["mode"] == "out" or call.operator["category"] == "random" or call.operator["name"].startswith(("empty", "new_empty")):
         return None
-    made = prepared(call, rng)
-    if made is None or not splits(library, made, rng):
+    made = next((m for m in prepared(call, rng) if splits(library, m, rng)), None)
+    if made is None:
         return None
     others = max(t.numel // SMALL for t, _ in made.tensors() if SMALL in t.size)
-    count = rng.choice(COUNTS)
+    count = rng.choices(*COUNTS)[0]
     if rng.random() < 0.02:
         count = STREAMED // max(t.elements().dtype.itemsize for t, _ in made.tensors() if SMALL in t.size)
     size = max(count // max(others, 1), SMALL + 1)
@@ -40,22 +41,28 @@ def check(library, call, rng):
 
 
 def prepared(call, rng):
-    """The call with one of its sizes made SMALL, which no other dimension has."""
+    """The calls with one of its sizes made SMALL, which no other dimension has: wherever it stands, or in one dimension, counted
+    from the last, as broadcasting aligns them."""
     call = clones(call)
     sizes = sorted({n for t, _ in call.tensors() for n in t.size if n > 1 and n != SMALL})
-    if not sizes:
-        return None
-    made = with_size(call, rng, SMALL, rng.choice(sizes))
-    if any(t.size.count(SMALL) > 1 for t, _ in made.tensors()):
-        return None
-    return made
+    ways = [(n, axis) for n in sizes for axis in (None, -1, -2)]
+    for n, axis in rng.sample(ways, min(len(ways), WAYS)):
+        made = with_size(call, rng, SMALL, n, axis=axis)
+        changed = [(t, at) for t, at in made.tensors() if SMALL in t.size]
+        if all(t.size.count(SMALL) == 1 for t, _ in changed) and changed and not renumbered(made, changed):
+            yield made
+
+
+def renumbered(call, changed):
+    """Whether a list of positions grows along with what they are positions of, so that its elements mean others."""
+    return any(at == (0,) for _, at in changed) and any(is_position(call, at) and len(t.size) == 1 for t, at in changed)
 
 
 def splits(library, call, rng):
     """Whether a few calls with SMALL positions all give what their pieces give."""
-    for _ in range(TRIALS):
+    for cut in (1, 3, SMALL - 1):
         trial = with_values(call, rng)
-        if compared(library, trial, SMALL, (0, rng.randrange(1, SMALL), SMALL), rng) != "":
+        if compared(library, trial, SMALL, (0, cut, SMALL), rng) != "":
             return False
     return True
 

@@ -30,6 +30,7 @@ def calls():
     yield "tensor_set__storage", [floats, store]
     yield "tensor_set__storage_geometry", [floats, store, 1, [3], [1]]
     yield "tensor_scalar_tensor", [real(2.5), *free]
+    yield "tensor_take", [of("float32", (5,), *struct.pack("5f", 1, -2, 3, 4.5, 5)), vector]
     for name, tail in (("linspace", [5]), ("logspace", [5, 2.0])):
         yield f"tensor_{name}_tensor_tensor", [point, other, *tail, *free]
         yield f"tensor_{name}_tensor_scalar", [point, real(4.0), *tail, *free]

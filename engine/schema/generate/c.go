@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
@@ -278,17 +279,17 @@ func (f form) cArgument(i int) string {
 	case "pointer":
 		return fmt.Sprintf("%s.pointer = (void *)%s;", slot, name)
 	case "device":
-		return fmt.Sprintf("LT_ENUM(%s.type, -1, 5, %s); %s.device = %s;", name, op, slot, name)
+		return fmt.Sprintf("LT_ENUM(%s.type, -1, %d, %s); %s.device = %s;", name, len(schema.Devices)-1, op, slot, name)
 	case "dtype":
-		last := 13
+		last := dtype.Count - 1
 		if f.op.Args[0].Type.Base == "Storage" {
-			last = 18 // quantized types too
+			last = len(schema.DTypes) - 1 // quantized types too
 		}
 		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, last, op, slot, name)
 	case "layout":
-		return fmt.Sprintf("LT_ENUM(%s, -1, 5, %s); %s.i = %s;", name, op, slot, name)
+		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.Layouts)-1, op, slot, name)
 	case "memory_format":
-		return fmt.Sprintf("LT_ENUM(%s, -1, 3, %s); %s.i = %s;", name, op, slot, name)
+		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.MemoryFormats)-1, op, slot, name)
 	}
 	return fmt.Sprintf("%s.i = %s;", slot, name)
 }
@@ -362,7 +363,8 @@ func generateC(out *output, ops []*schema.Operator) error {
 	data := struct {
 		Major, Minor, Patch, Stack int
 		Operators                  string
-	}{version.Major, version.Minor, version.Patch, leastStack, declarations(ops)}
+		Enums                      map[string]string
+	}{version.Major, version.Minor, version.Patch, leastStack, declarations(ops), headerEnums()}
 	if err := t.Execute(&header, data); err != nil {
 		return err
 	}

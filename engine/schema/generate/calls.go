@@ -102,7 +102,7 @@ func mixed(o *schema.Operator) bool {
 // goCalls is the table through which lt_enter reaches the engine.
 func goCalls(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package main\n\nimport \"github.com/libtensor/libtensor/engine/aten\"\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
+	b.WriteString(goBanner + "package main\n\nimport (\n\t\"github.com/libtensor/libtensor/engine/aten\"\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n)\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%s, // %s\n", goCall(o), o.ID())
 	}
@@ -110,12 +110,12 @@ func goCalls(ops []*schema.Operator) string {
 	return b.String()
 }
 
-// goOperators lists the operators' functions for tests that run over all of them.
+// goOperators lists the façade's methods for tests that run over all of them.
 func goOperators(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package ops\n\n// operators maps the operators' C names to their functions.\nvar operators = map[string]any{\n")
+	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the façade.\nvar operators = map[string]any{\n")
 	for _, o := range ops {
-		fmt.Fprintf(&b, "\t%q: %s,\n", o.CName(), o.GoName())
+		fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
 	}
 	b.WriteString("}\n")
 	return b.String()

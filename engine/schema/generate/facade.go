@@ -15,18 +15,20 @@ import (
 )
 
 const (
-	opsDir = "engine/ops"
-	module = "github.com/libtensor/libtensor/"
+	opsDir       = "engine/ops"
+	compositeDir = "engine/composite"
+	module       = "github.com/libtensor/libtensor/"
 )
 
 // function is what the façade needs to know of the Go function behind an operator.
 type function struct {
-	op      string // the operator's name in errors
-	name    string // in Go
-	params  []param
-	results []string // types
-	any     bool     // takes tensors of every kind
-	written []param  // those that the operator writes to: tensors and storages
+	op       string // the operator's name in errors
+	name     string // in Go
+	params   []param
+	results  []string // types
+	any      bool     // takes tensors of every kind
+	composed bool     // of engine/composite
+	written  []param  // those that the operator writes to: tensors and storages
 }
 
 type param struct{ name, typ string }
@@ -34,9 +36,11 @@ type param struct{ name, typ string }
 // facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
 // engine/ops.
 func facade(out *output, ops []*schema.Operator) error {
-	declared, imports, err := functionsOf(opsDir)
-	if err != nil {
-		return err
+	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
+	for _, dir := range []string{opsDir, compositeDir} {
+		if err := declare(dir, declared, imports); err != nil {
+			return err
+		}
 	}
 	var all []*function
 	seen := map[string]bool{}
@@ -47,7 +51,7 @@ func facade(out *output, ops []*schema.Operator) error {
 		seen[o.GoName()] = true
 		f, ok := declared[o.GoName()]
 		if !ok {
-			return fmt.Errorf("%s: there is no func %s in %s", o.ID(), o.GoName(), opsDir)
+			return fmt.Errorf("%s: there is no func %s in %s or %s", o.ID(), o.GoName(), opsDir, compositeDir)
 		}
 		f.op, f.any = o.Name, o.Tagged("metadata")
 		outs := len(f.params) - len(o.Args)
@@ -60,16 +64,16 @@ func facade(out *output, ops []*schema.Operator) error {
 	}
 	out.write("engine/aten/gen_aten.go", facadeMethods(all, imports))
 	out.write("engine/aten/gen_backend.go", facadeBackend(all, imports))
+	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
 	return nil
 }
 
-// functionsOf reads the exported functions of a package, and the imports by name.
-func functionsOf(dir string) (map[string]*function, map[string]string, error) {
+// declare reads the exported functions of a package, and its imports by name.
+func declare(dir string, declared map[string]*function, imports map[string]string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
 	set := token.NewFileSet()
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
@@ -77,19 +81,28 @@ func functionsOf(dir string) (map[string]*function, map[string]string, error) {
 		}
 		file, err := parser.ParseFile(set, path, nil, 0)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		for _, i := range file.Imports {
 			p := strings.Trim(i.Path.Value, `"`)
 			imports[filepath.Base(p)] = p
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() {
-				declared[f.Name.Name] = read(set, f)
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !f.Name.IsExported() {
+				continue
 			}
+			if declared[f.Name.Name] != nil {
+				return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
+			}
+			made := read(set, f)
+			if made.composed = dir == compositeDir; made.composed {
+				made.params = made.params[1:] // the façade
+			}
+			declared[f.Name.Name] = made
 		}
 	}
-	return declared, imports, nil
+	return nil
 }
 
 func read(set *token.FileSet, f *ast.FuncDecl) *function {
@@ -189,20 +202,27 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s is the operator %s.\n", f.name, f.op)
 		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(keys != "" || len(f.written) > 0))
+		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(!f.composed && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", keys)
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
-			fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n}\n", f.op)
+			if !f.composed { // what a kind does not have itself, the composition's steps may do
+				fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n", f.op)
+			}
+			b.WriteString("}\n")
 		}
 		f.call(&b)
 	}
 	return header(b.String(), imports)
 }
 
-// call calls the operator and counts what it writes.
+// call calls the operator and counts what it writes; composed ones write through the façade.
 func (f *function) call(b *strings.Builder) {
-	if len(f.written) == 0 {
+	switch {
+	case f.composed:
+		fmt.Fprintf(b, "return composed.%s(c, %s)\n}\n", f.name, f.arguments())
+		return
+	case len(f.written) == 0:
 		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.arguments())
 		return
 	}
@@ -222,7 +242,7 @@ func facadeBackend(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	b.WriteString("\n// Backend is what a kind of tensors does with operators: nil where it has nothing, which is refused.\ntype Backend struct {\n")
 	for _, f := range all {
-		if f.keys() == "" {
+		if f.keys() == "" && !f.composed {
 			continue
 		}
 		signature := f.signature(false)
@@ -230,6 +250,19 @@ func facadeBackend(all []*function, imports map[string]string) string {
 	}
 	b.WriteString("}\n")
 	return header(b.String(), imports)
+}
+
+// facadeComposites tells the façade of the composed operators.
+func facadeComposites(all []*function) string {
+	var b strings.Builder
+	b.WriteString(goBanner + "package composite\n\nimport \"" + module + "engine/aten\"\n\nfunc init() {\n\taten.Compose(aten.Backend{\n")
+	for _, f := range all {
+		if f.composed {
+			fmt.Fprintf(&b, "\t\t%s: %s,\n", f.name, f.name)
+		}
+	}
+	b.WriteString("\t})\n}\n")
+	return b.String()
 }
 
 // header is a file of package aten that imports what its text uses.

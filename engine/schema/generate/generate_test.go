@@ -20,6 +20,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	require.NoError(t, generateC(out, ops))
 	require.NoError(t, generatePython(out, ops))
 	require.NoError(t, generateNode(out, ops))
+	generateNames(out)
 	generateDocs(out, ops)
 	require.NoError(t, out.err)
 	for path, want := range out.files {

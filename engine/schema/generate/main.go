@@ -96,6 +96,7 @@ func run() error {
 	if err := generateNode(out, ops); err != nil {
 		return err
 	}
+	generateNames(out)
 	generateDocs(out, ops)
 	if err := generateCases(out, ops); err != nil {
 		return err

@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 )
-
-// nodeProperties are the names that Tensor has as properties in JavaScript, which no method may take.
-var nodeProperties = []string{"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset", "disposed", "dispose", "data", "at", "get", "set", "toArray", "toString", "toJSON", "length", "elements"}
 
 // nodeEntry is a name in JavaScript and the overloads behind it.
 type nodeEntry struct {
@@ -80,15 +78,18 @@ func (e *nodeEntry) has(variant string) bool {
 	return slices.ContainsFunc(e.overloads, func(o *schema.Operator) bool { return o.Has(variant) })
 }
 
+// wrapped tells whether the package declares the form, a function or method, itself.
+func (e *nodeEntry) wrapped(form string) bool {
+	return slices.Contains(e.overloads[0].Node.Wrapped, form)
+}
+
 func (e *nodeEntry) owner() string { return nodeOwner(e.overloads[0]) }
 
 func (e *nodeEntry) last() string { return e.path[strings.LastIndex(e.path, ".")+1:] }
 
 func (e *nodeEntry) isFunction() bool { return e.owner() == "" && e.has("function") }
 
-func (e *nodeEntry) isMethod() bool {
-	return e.owner() != "" || e.has("method") && !slices.Contains(nodeProperties, e.last())
-}
+func (e *nodeEntry) isMethod() bool { return e.owner() != "" || e.has("method") }
 
 // isAsync tells whether the function also exists off the event loop: when it gives tensors or works on files.
 func (e *nodeEntry) isAsync() bool {
@@ -157,13 +158,6 @@ func (f form) nodeCall() string {
 }
 
 func (f form) nodeSymbol() string { return "call_" + strings.TrimPrefix(f.name(), "tensor_") }
-
-// nodeEnums are the defaults that name a constant.
-var nodeEnums = map[string]map[string]string{
-	"dtype":         {"bool": "TENSOR_BOOL", "long": "TENSOR_INT64", "int64": "TENSOR_INT64", "float": "TENSOR_FLOAT32", "float32": "TENSOR_FLOAT32", "double": "TENSOR_FLOAT64", "float64": "TENSOR_FLOAT64"},
-	"layout":        {"strided": "TENSOR_STRIDED"},
-	"memory_format": {"contiguous_format": "TENSOR_CONTIGUOUS", "preserve_format": "TENSOR_PRESERVE", "channels_last": "TENSOR_CHANNELS_LAST"},
-}
 
 // nodeNumber is a number in C.
 func nodeNumber(text string) (string, error) {
@@ -267,15 +261,15 @@ func nodeDefault(a schema.Arg) (string, error) {
 		if none {
 			return "{.i = -1}", nil
 		}
-		if c, ok := nodeEnums[a.Type.Base][text]; ok {
-			return "{.i = " + c + "}", nil
+		if d, ok := dtype.Parse(text); ok && a.Type.Base == "dtype" {
+			return "{.i = TENSOR_" + strings.ToUpper(d.String()) + "}", nil
+		}
+		if slices.Contains(schema.Layouts, text) || slices.Contains(schema.MemoryFormats, text) {
+			return "{.i = TENSOR_" + strings.ToUpper(strings.TrimSuffix(text, "_format")) + "}", nil
 		}
 	}
 	return "", wrong
 }
-
-// nodeMoving are the operators that may give the storage of their first argument other memory, or the tensor another storage.
-var nodeMoving = []string{"resize_", "resize_as_", "set_", "share_memory_", "storage_resize_", "storage_share_memory_"}
 
 // nodeVariadic tells whether the items of an operator's last positional argument can be given one by one, as in zeros(2, 3) and
 // reshape(2, 3): it is a list of sizes or dimensions, it must be given, and nothing but a tensor comes before it.
@@ -325,7 +319,7 @@ func nodeArgument(a schema.Arg, result, moved, variadic bool) (string, error) {
 }
 
 func nodeArguments(b *strings.Builder, symbol string, o *schema.Operator, result bool) error {
-	args, variadic, moved := o.Args, nodeVariadic(o), slices.Contains(nodeMoving, o.Name)
+	args, variadic, moved := o.Args, nodeVariadic(o), o.Tagged("moves")
 	if result {
 		args, variadic, moved = o.Returns, -1, false
 	}

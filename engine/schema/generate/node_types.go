@@ -11,12 +11,7 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, beside the operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
-	"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
-	"strided", "contiguousFormat", "preserveFormat", "channelsLast", "channelsLast3d"}
-
-// nodeOwn are the functions that bindings/node writes by hand over those of the addon, and declares itself.
-var nodeOwn = []string{"save", "saveBytes", "load", "loadBytes"}
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads"}
 
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
@@ -31,12 +26,6 @@ func tsName(name string) string {
 	return name
 }
 
-// tsWords are the texts that an argument can be, by its name: of two arguments with one name those of both.
-var tsWords = map[string][]string{
-	"rounding_mode": {"trunc", "floor"}, "indexing": {"ij", "xy"}, "side": {"left", "right"}, "interpolation": {"linear", "lower", "higher", "midpoint", "nearest"},
-	"compute_mode": {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"},
-}
-
 // tsType is the type of an argument.
 func tsType(a schema.Arg) string {
 	base := map[string]string{
@@ -46,8 +35,8 @@ func tsType(a schema.Arg) string {
 	if base == "" {
 		base = a.Type.Base
 	}
-	if words := tsWords[a.Name]; a.Type.Base == "str" && words != nil {
-		base = "'" + strings.Join(words, "' | '") + "'"
+	if len(a.Words) > 0 {
+		base = "'" + strings.Join(a.Words, "' | '") + "'"
 	}
 	nullable := a.Type.Optional || a.Default == "None"
 	if a.Type.List && a.Type.Base != "Index" {
@@ -257,7 +246,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}
 	var renamed []string
 	for _, e := range entries {
-		if e.isFunction() && !slices.Contains(nodeOwn, e.path) {
+		if e.isFunction() && !e.wrapped("function") {
 			path := strings.Split(e.path, ".")
 			space := functions.find(path[:len(path)-1])
 			indent := strings.Repeat("  ", len(path)-1)
@@ -270,7 +259,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 				space.body.WriteString(e.tsSignatures(indent, "export function "+e.last()+"Async", "async"))
 			}
 		}
-		if e.isMethod() && e.path != "item" {
+		if e.isMethod() && !e.wrapped("method") {
 			methods[e.owner()].WriteString(e.tsSignatures("  ", e.last(), "method"))
 		}
 		if e.has("inplace") {
@@ -291,7 +280,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, map[string]string{"Banner": cBanner, "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
+	err = t.Execute(&b, map[string]any{"Banner": cBanner, "Names": nodeConstantTypes(), "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
 		"GeneratorMethods": methods["Generator"].String()})
 	return b.String(), err
 }
@@ -299,6 +288,9 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 // nodeModule is the ES module: it names what the CommonJS module exports.
 func nodeModule(entries []*nodeEntry) string {
 	names := slices.Clone(nodeExports)
+	for _, name := range nodeConstants() {
+		names = append(names, schema.Camel(name, false))
+	}
 	for _, e := range entries {
 		if !e.isFunction() {
 			continue

@@ -26,20 +26,7 @@ type pyFunction struct {
 	overloads    []*pyOverload
 }
 
-// pyInternal are the functions that the hand-written modules call and that users do not see.
-var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "lend", "index_get", "index_set_", "index_set_scalar_",
-	"save", "save_bytes", "save_dict", "load", "load_bytes", "load_dict", "npy_save", "npy_save_bytes", "npy_load", "npy_load_bytes", "npz_save",
-	"npz_save_bytes", "npz_load", "npz_load_bytes", "set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
-
-// pyVariadic are the functions whose list of tensors is given as separate arguments.
-var pyVariadic = []string{"cartesian_prod", "block_diag", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid", "einsum"}
-
-func (f *pyFunction) internal() bool {
-	if slices.Contains(pyInternal, f.name) {
-		return true
-	}
-	return strings.HasPrefix(f.name, "storage_") || strings.HasPrefix(f.name, "generator_") || strings.HasPrefix(f.name, "safetensors_")
-}
+func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
 
 func (f *pyFunction) has(variant string) bool {
 	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.op.Has(variant) || o.inplace && variant == "method" })
@@ -50,9 +37,6 @@ var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "special
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
-
-// pyRenamed are parameters whose name in Python is not the schema's.
-var pyRenamed = map[string]string{"split.self": "tensor", "split.split_size": "split_size_or_sections"}
 
 // pyModule is the file that a public name is generated into: linalg.norm is norm in gen_linalg.
 func pyModule(name string) (module, leaf string) {
@@ -99,12 +83,12 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	return all
 }
 
-// renamed applies pyRenamed to a copy of the operator.
+// renamed is a copy of the operator whose arguments have the names that they have in Python.
 func renamed(o *schema.Operator) *schema.Operator {
 	n := *o
 	n.Args = slices.Clone(o.Args)
 	for i := range n.Args {
-		if name, ok := pyRenamed[o.Name+"."+n.Args[i].Name]; ok {
+		if name, ok := o.Python.Names[n.Args[i].Name]; ok {
 			n.Args[i].Name = name
 		}
 	}
@@ -140,11 +124,7 @@ func (v *pyOverload) variadicSize() bool {
 
 func (v *pyOverload) variadicTensors() bool {
 	args := v.positional()
-	if !slices.Contains(pyVariadic, v.op.Name) || len(args) == 0 {
-		return false
-	}
-	last := args[len(args)-1].Type
-	return last.Base == "Tensor" && last.List
+	return v.op.Python.Variadic && len(args) > 0
 }
 
 // takesOut tells whether the Python function has the keyword out.

@@ -285,28 +285,11 @@ func (f *pyFunction) keywordConditions(v *pyOverload) []string {
 	return out
 }
 
-// pyBinary are the operators of Python's binary dunder methods. Those of a reflected method take the number first.
-var pyBinary = []struct {
-	dunder, operator             string
-	reflected, inplace, commutes bool
-}{
-	{"add", "add", true, true, true}, {"sub", "sub", true, true, false}, {"mul", "mul", true, true, true},
-	{"truediv", "div", true, true, false}, {"floordiv", "floor_divide", true, true, false}, {"mod", "remainder", true, true, false},
-	{"pow", "pow", true, true, false}, {"matmul", "matmul", true, false, false},
-	{"and", "bitwise_and", true, true, true}, {"or", "bitwise_or", true, true, true}, {"xor", "bitwise_xor", true, true, true},
-	{"lshift", "bitwise_left_shift", true, true, false}, {"rshift", "bitwise_right_shift", true, true, false},
-	{"eq", "eq", false, false, false}, {"ne", "ne", false, false, false}, {"lt", "lt", false, false, false},
-	{"le", "le", false, false, false}, {"gt", "gt", false, false, false}, {"ge", "ge", false, false, false},
-}
+// pyComparisons are the dunder methods that Python reflects itself, and that have no in-place form.
+var pyComparisons = []string{"eq", "ne", "lt", "le", "gt", "ge"}
 
 // dunders writes Python's operator methods over the functions of this module.
 func (c *code) dunders(list []*pyFunction) {
-	exists := map[string]*pyFunction{}
-	for _, f := range list {
-		if f.module == "functions" {
-			exists[f.name] = f
-		}
-	}
 	method := func(dunder, direct, result string) {
 		c.WriteString("\n\n")
 		c.line("@%s", direct)
@@ -321,41 +304,45 @@ func (c *code) dunders(list []*pyFunction) {
 		c.indent--
 		c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
 	}
-	for _, b := range pyBinary {
-		f := exists[b.operator]
-		if f == nil {
-			continue
-		}
-		direct, call := "_first("+b.operator+")", b.operator+"(self, other)"
-		method(b.dunder, direct, call)
+	for _, f := range list {
+		o := f.overloads[0].op
 		switch {
-		case b.reflected && b.commutes:
-			method("r"+b.dunder, direct, call)
-		case b.reflected:
-			method("r"+b.dunder, "_reflected("+b.operator+")", b.operator+"(other, self)")
-		}
-		if b.inplace && exists[b.operator+"_"] != nil {
-			method("i"+b.dunder, "_first("+b.operator+"_)", b.operator+"_(self, other)")
+		case o.Python.Dunder == "" || f.overloads[0].inplace:
+		case len(o.Args) == 1:
+			c.unary(o.Python.Dunder, f.name)
+		default:
+			dunder, direct, call := o.Python.Dunder, "_first("+f.name+")", f.name+"(self, other)"
+			method(dunder, direct, call)
+			if slices.Contains(pyComparisons, dunder) {
+				continue
+			}
+			if o.Python.Commutes {
+				method("r"+dunder, direct, call)
+			} else {
+				method("r"+dunder, "_reflected("+f.name+")", f.name+"(other, self)")
+			}
+			if o.Has("inplace") {
+				method("i"+dunder, "_first("+f.name+"_)", f.name+"_(self, other)")
+			}
 		}
 	}
-	for _, u := range [][3]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not", "_invertible(self)"}} {
-		name, operator, check := u[0], u[1], u[2]
-		if exists[operator] == nil {
-			continue
-		}
-		c.WriteString("\n\n")
-		if check == "" {
-			c.line("@_first(%s)", operator)
-		} else {
-			c.line("@_first(%s, explains=True)", operator)
-		}
-		c.line("def __%s__(self):", name)
-		c.indent++
-		if check != "" {
-			c.line("%s", check)
-		}
-		c.line("return %s(self)", operator)
-		c.indent--
-		c.line("_Tensor.__%s__ = __%s__", name, name)
+}
+
+// unary writes a dunder method without an operand.
+func (c *code) unary(dunder, name string) {
+	c.WriteString("\n\n")
+	inverts := dunder == "invert" // which Python's users know to need integers, so that others get a TypeError
+	if inverts {
+		c.line("@_first(%s, explains=True)", name)
+	} else {
+		c.line("@_first(%s)", name)
 	}
+	c.line("def __%s__(self):", dunder)
+	c.indent++
+	if inverts {
+		c.line("_invertible(self)")
+	}
+	c.line("return %s(self)", name)
+	c.indent--
+	c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
 }

@@ -23,11 +23,10 @@ from ._tensor import Tensor as _Tensor
 _Number: TypeAlias = _bool | _int | _float | _complex
 `
 
-// pyOwnMethods are the members that _tensor.pyi declares itself.
-var pyOwnMethods = []string{"T", "H", "mT", "mH", "real", "imag", "to", "nonzero", "unique", "unique_consecutive"}
-
-// pyOwnFunctions are the functions that __init__.pyi declares itself.
-var pyOwnFunctions = []string{"histogramdd", "manual_seed", "nonzero", "scalar_tensor", "tensordot", "unique", "unique_consecutive"}
+// wrapped tells whether the package declares the form, a function or method, itself.
+func (f *pyFunction) wrapped(form string) bool {
+	return slices.Contains(f.overloads[0].op.Python.Wrapped, form)
+}
 
 // pyType is the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {
@@ -142,7 +141,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		c := &code{}
 		c.WriteString(pyStubHead + "\n")
 		for _, f := range byModule[module] {
-			if f.internal() || slices.Contains(pyOwnFunctions, f.name) {
+			if f.internal() || f.wrapped("function") {
 				continue
 			}
 			for _, v := range f.overloads {
@@ -158,7 +157,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		out.write(pythonDir+"gen_"+module+".pyi", c.String())
 	}
 	for _, f := range byModule["functions"] {
-		if !f.has("method") || f.internal() || slices.Contains(pyOwnMethods, f.name) {
+		if !f.has("method") || f.internal() || f.wrapped("method") {
 			continue
 		}
 		for _, v := range f.overloads {

@@ -18,20 +18,23 @@ import (
 // by then, so that the same holds after a loss of power. write must write every byte. Where path is a link, the file that
 // it leads to is made or replaced; pipes and devices are written to.
 func Create(op, path string, size int64, durable bool, write func(io.WriterAt) error) error {
+	if path == "" {
+		return pathless(op)
+	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return status.IOf("%s: %s is a directory", op, path)
+		return failed(op, path, syscall.EISDIR)
 	case err == nil && !info.Mode().IsRegular():
 		return stream(op, path, size, write)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return status.IOf("%s: %v", op, err)
+		return failed(op, path, err)
 	}
-	path, err = follow(path)
+	target, err := follow(path)
 	if err != nil {
-		return status.IOf("%s: %v", op, err)
+		return failed(op, path, err)
 	}
-	draft, err := newDraft(path)
+	draft, err := newDraft(target)
 	if err != nil {
 		return failed(op, path, err)
 	}
@@ -61,7 +64,7 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 	if !durable {
 		return nil
 	}
-	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+	if folder, err := os.Open(filepath.Dir(target)); err == nil {
 		_ = folder.Sync() // some file systems cannot; the file itself is safe
 		_ = folder.Close()
 	}
@@ -113,6 +116,11 @@ func failed(op, path string, err error) error {
 		return status.IOf("%s: cannot write %s: %v", op, path, fault)
 	}
 	return status.IOf("%s: cannot write %s: %v", op, path, err)
+}
+
+// pathless is the error of a file without a path.
+func pathless(op string) error {
+	return status.IOf("%s: the path is empty: %v", op, syscall.ENOENT)
 }
 
 // stream writes to what cannot be replaced.

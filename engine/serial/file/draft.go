@@ -49,9 +49,9 @@ func draftName(path, kind string, number int) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".libtensor-%s-%d-%d.tmp", kind, os.Getuid(), number))
 }
 
-// claim tells whether a file with a name is this process's from now on: nobody writes it, and nobody has put it in its place. It
-// is emptied then.
-func claim(f *os.File) bool {
+// own tells whether a file with a name is this process's from now on: nobody else has it locked, which those who write it do, and
+// nobody has put it in its place. Such files alone are locked, never what others may lock: the folder, or the file at path.
+func own(f *os.File) bool {
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return false
 	}
@@ -60,7 +60,22 @@ func claim(f *os.File) bool {
 		return false
 	}
 	there, err := os.Lstat(f.Name())
-	return err == nil && os.SameFile(here, there) && here.Mode().IsRegular() && f.Truncate(0) == nil
+	return err == nil && os.SameFile(here, there) && here.Mode().IsRegular()
+}
+
+// claim owns a file and empties it.
+func claim(f *os.File) bool { return own(f) && f.Truncate(0) == nil }
+
+// sweep takes away what has a draft's name and is left over.
+func sweep(name string) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	if own(f) {
+		_ = os.Remove(name)
+	}
 }
 
 // resemble gives the draft the owner, where that is allowed, and the permissions of the file that it replaces.
@@ -78,28 +93,32 @@ func (d *draft) resemble(info fs.FileInfo) error {
 
 // publish puts the whole file in its place.
 func (d *draft) publish() error {
-	if d.name == "" {
-		if err := link(d.File, d.path); !errors.Is(err, fs.ErrExist) {
+	if d.name != "" {
+		err := os.Rename(d.name, d.path)
+		if err == nil {
+			d.name = ""
+			d.unlock()
+		}
+		return err
+	}
+	if err := link(d.File, d.path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// Locked from before it has a name, so that nobody takes it for left over.
+	_ = syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	defer d.unlock()
+	for number := 0; ; number++ {
+		name := draftName(d.path, "new", number)
+		err := replace(d.File, name, d.path)
+		if !errors.Is(err, fs.ErrExist) || number == maxDrafts {
 			return err
 		}
-		// The names that are there while the folder is locked are left over.
-		if folder, err := os.Open(filepath.Dir(d.path)); err == nil {
-			defer func() { _ = folder.Close() }()
-			_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
-		}
-		for number := 0; ; number++ {
-			err := replace(d.File, draftName(d.path, "new", number), d.path)
-			if !errors.Is(err, fs.ErrExist) || number == maxDrafts {
-				return err
-			}
-		}
+		sweep(name)
 	}
-	err := os.Rename(d.name, d.path)
-	if err == nil {
-		d.name = ""
-	}
-	return err
 }
+
+// unlock leaves locks of the published file to others.
+func (d *draft) unlock() { _ = syscall.Flock(int(d.Fd()), syscall.LOCK_UN) }
 
 // discard takes away what was not published.
 func (d *draft) discard() {

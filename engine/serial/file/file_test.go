@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -171,6 +172,49 @@ func TestManyWriteOneFile(t *testing.T) {
 	}
 	require.Regexp(t, "^[a-h]bc$", content(t, path))
 	require.Equal(t, []string{"a"}, names(t, folder))
+}
+
+func TestLocksOfOthersAreNoneOfOurs(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	require.NoError(t, Create("save", path, 3, true, write("old")))
+	for _, kind := range []int{syscall.LOCK_SH, syscall.LOCK_EX} {
+		for _, name := range []string{folder, path} {
+			held, err := os.Open(name)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Flock(int(held.Fd()), kind))
+			done := make(chan error, 1)
+			go func() { done <- Create("save", path, 3, true, write("new")) }()
+			select {
+			case err := <-done:
+				require.NoError(t, err)
+			case <-time.After(30 * time.Second):
+				t.Fatalf("saving waits for the lock of %s", name)
+			}
+			require.NoError(t, held.Close())
+		}
+	}
+	saved, err := os.Open(path)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(saved.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), "the new file is not locked")
+	require.NoError(t, saved.Close())
+	require.Equal(t, []string{"a"}, names(t, folder))
+}
+
+func TestLocksTellDraftsFromLeftovers(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+	for number := range 3 {
+		require.NoError(t, os.WriteFile(draftName(path, "new", number), []byte("another's"), 0o600))
+	}
+	another, err := os.Open(draftName(path, "new", 1))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(another.Fd()), syscall.LOCK_EX))
+	require.NoError(t, Create("save", path, 3, true, write("new")))
+	require.Equal(t, []string{filepath.Base(another.Name()), "a"}, names(t, folder), "what another is putting in place stays")
+	require.Equal(t, "new", content(t, path))
+	require.NoError(t, another.Close())
 }
 
 func TestLinksThatLeadNowhere(t *testing.T) {

@@ -17,7 +17,6 @@ typedef struct job {
 } job;
 
 static void replace(job *j) {
-  unlink(j->name);
   j->error = linkat(AT_FDCWD, j->descriptor, AT_FDCWD, j->name, AT_SYMLINK_FOLLOW) ? errno : 0;
   if (j->error || !rename(j->name, j->path)) return;
   j->error = errno;

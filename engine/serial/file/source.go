@@ -19,6 +19,9 @@ type Source struct {
 
 // Open opens a regular file.
 func Open(op, path string) (*Source, error) {
+	if path == "" {
+		return nil, pathless(op)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, status.IOf("%s: %v", op, err)

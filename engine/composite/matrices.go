@@ -1,16 +1,18 @@
-package ops
+package composite
 
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Kron is the Kronecker product: every element of self times the whole of other, side by side in every dimension.
-func Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("kron")
+func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "kron")
 	defer s.Close()
 	dims := max(self.Dim(), other.Dim())
 	padded := func(t *tensor.Tensor) []int64 {
@@ -22,15 +24,11 @@ func Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		wideA, wideB, sizes = append(wideA, a[i], 1), append(wideB, 1, b[i]), append(sizes, a[i]*b[i])
 	}
 	product := s.mul(s.reshape(self, wideA...), s.reshape(other, wideB...))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	product = s.cast(product, product.DType())
-	return s.result(out, s.reshape(product, sizes...))
+	return s.result(out, s.reshape(s.rowMajor(product), sizes...))
 }
 
 // Vander is the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
-func Vander(x *tensor.Tensor, n Int, increasing bool) (*tensor.Tensor, error) {
+func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	const op = "vander"
 	if x.Dim() != 1 {
 		return nil, status.Runtimef("%s: x must be a one-dimensional tensor, got shape %v", op, x.Sizes())
@@ -43,25 +41,21 @@ func Vander(x *tensor.Tensor, n Int, increasing bool) (*tensor.Tensor, error) {
 	if d.Category() < dtype.Floating {
 		d = dtype.Int64
 	}
-	s := within(op)
+	s := within(c, op)
 	defer s.Close()
-	powers := s.empty(x, d, x.Numel(), columns)
+	powers := s.empty(x, d, x.Numel(), 0)
 	if columns > 0 {
-		s.copy(s.part(powers, 1, 0, 1), s.number(dtype.IntScalar(1)))
+		powers = s.ones(x, d, x.Numel(), 1)
 	}
 	if columns > 1 {
-		base := s.reshape(x, x.Numel(), 1)
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		s.copy(s.part(powers, 1, 1, columns-1), s.Keep(expand(op, base, []int64{x.Numel(), columns - 1})))
+		powers = s.join(1, powers, s.expand(s.reshape(x, x.Numel(), 1), x.Numel(), columns-1))
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	powers = s.Keep(Cumprod(nil, powers, 1, dtype.None))
+	powers = s.Keep(c.Cumprod(nil, powers, 1, dtype.None))
 	if !increasing && s.Err == nil {
-		powers = s.Keep(Flip(powers, []int64{1}))
+		powers = s.Keep(c.Flip(powers, []int64{1}))
 	}
 	return s.result(nil, powers)
 }

@@ -1,8 +1,7 @@
-package ops
+package composite
 
 import (
-	"math"
-
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -10,8 +9,8 @@ import (
 
 // Cov is the covariance matrix of variables in rows and observations in columns. fweights counts how often each
 // observation occurs, aweights says how much it weighs.
-func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("cov")
+func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "cov")
 	defer s.Close()
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("cov: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
@@ -28,9 +27,6 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 		d = dtype.Default()
 	}
 	x := s.reshape(self, rows, n)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	w, err := s.weights(n, fweights, aweights)
 	if err != nil {
 		return nil, err
@@ -40,14 +36,13 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 	switch {
 	case w == nil:
 		norm = s.float(float64(n - correction))
-		mean = s.Keep(Mean(nil, x, []int64{1}, true, d))
+		mean = s.mean(x, 1, d)
 	default:
 		total := s.sum(w)
-		if s.Err == nil && !total.IsMeta() && total.Item().Equal(0) {
+		if v, known := s.value(total); known && v.Equal(0) {
 			return nil, status.Runtimef("cov: weights sum to zero, can't be normalized")
 		}
-		mean = s.div(s.sum(s.mul(x, w), 1), total)
-		mean = s.wide(mean, 1)
+		mean = s.wide(s.div(s.sum(s.mul(x, w), 1), total), 1)
 		if aweights == nil {
 			norm = s.sub(total, s.number(dtype.IntScalar(correction)))
 		} else {
@@ -55,27 +50,25 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 			norm = s.sub(total, s.div(s.mul(squares, s.number(dtype.IntScalar(correction))), total))
 		}
 	}
-	if s.Err == nil && !norm.IsMeta() && norm.Item().Float() <= 0 {
+	if v, known := s.value(norm); known && v.Float() <= 0 {
 		norm = s.float(0)
 	}
 	centred := s.sub(x, mean)
-	weighted := centred
-	if w != nil {
-		weighted = s.mul(centred, w)
-	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	weighted = s.cast(weighted, centred.DType())
+	weighted := centred
+	if w != nil {
+		weighted = s.cast(s.mul(centred, w), centred.DType())
+	}
 	if d.IsComplex() {
-		weighted = s.unary(ConjPhysical, weighted)
+		weighted = s.unary(s.c.ConjPhysical, weighted)
 	}
-	product := s.binary(Mm, centred, s.permute(weighted, 1, 0))
-	c := s.div(product, norm)
+	result := s.div(s.binary(s.c.Mm, centred, s.permute(weighted, 1, 0)), norm)
 	if rows == 1 {
-		c = s.reshape(c)
+		result = s.reshape(result)
 	}
-	return s.result(nil, c)
+	return s.result(nil, result)
 }
 
 // weights checks and multiplies the two kinds of weights; nil when there are none.
@@ -97,16 +90,10 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		case w.t.Numel() != n:
 			return nil, status.Runtimef("cov: expected %s to have the same number of elements as there are observations, %d, but got %d", w.name, n, w.t.Numel())
 		}
-		if n == 0 || w.t.IsMeta() {
+		if n == 0 {
 			continue
 		}
-		least, err := Min(nil, w.t)
-		if err != nil {
-			return nil, err
-		}
-		negative := least.Item().Float() < 0
-		least.Release()
-		if negative {
+		if least, known := s.value(s.unary(s.c.Min, w.t)); known && least.Float() < 0 {
 			return nil, status.Runtimef("cov: %s cannot be negative", w.name)
 		}
 	}
@@ -120,47 +107,38 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 }
 
 // Corrcoef is the matrix of correlation coefficients of variables in rows and observations in columns.
-func Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("corrcoef")
+func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "corrcoef")
 	defer s.Close()
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
-	c := s.Keep(Cov(self, 1, nil, nil))
+	matrix := s.Keep(c.Cov(self, 1, nil, nil))
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if c.Dim() == 0 {
-		return s.result(nil, s.div(c, c))
+	if matrix.Dim() == 0 {
+		return s.result(nil, s.div(matrix, matrix))
 	}
-	n := c.Sizes()[0]
-	diagonal := s.Keep(c.View("corrcoef", []int64{n}, []int64{c.Strides()[0] + c.Strides()[1]}, c.Offset()))
-	if s.Err == nil && c.DType().IsComplex() {
-		diagonal = s.Keep(Real(diagonal))
+	variances := s.Keep(c.Diagonal(matrix, 0, 0, 1))
+	if matrix.DType().IsComplex() {
+		variances = s.view(c.Real, variances)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	spread := s.Keep(Sqrt(nil, diagonal))
-	c = s.div(s.div(c, s.wide(spread, 1)), s.wide(spread, 0))
-	if s.Err != nil || c.IsMeta() {
-		return s.result(nil, c)
-	}
-	clip(c)
-	return s.result(nil, c)
+	spread := s.unary(c.Sqrt, variances)
+	return s.result(nil, s.bounded(s.div(s.div(matrix, s.wide(spread, 1)), s.wide(spread, 0))))
 }
 
-// clip bounds the parts of a contiguous floating or complex tensor by -1 and 1; rounding may have carried them over.
-func clip(t *tensor.Tensor) {
-	bound := func(v float64) float64 { return math.Max(-1, math.Min(1, v)) }
-	d := t.DType()
-	for i := range t.Numel() {
-		p := elementAt(t, i)
-		v := tensor.Get(p, d)
-		if d.IsComplex() {
-			tensor.Put(p, d, dtype.ComplexScalar(complex(bound(v.F), bound(v.Im))))
-			continue
-		}
-		tensor.Put(p, d, dtype.FloatScalar(bound(v.F)))
+// bounded is t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.
+func (s *scope) bounded(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
 	}
+	parts := t
+	if t.DType().IsComplex() {
+		parts = s.view(s.c.ViewAsReal, t)
+	}
+	if s.Err == nil {
+		_, s.Err = s.c.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1))
+	}
+	return t
 }

@@ -1,17 +1,20 @@
-package ops
+package composite
 
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Diff is the n-th difference of neighbours along dim, prepend and append joined to self before.
-func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("diff")
+func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "diff")
 	defer s.Close()
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("diff: expects input to be at least one-dimensional")
@@ -33,10 +36,12 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 	size := t.Sizes()[at]
 	n = min(n, size)
 	if n == 0 {
-		return copyOf("diff", out, t)
+		return s.result(out, s.Keep(c.Clone(t, shape.Preserve)))
 	}
 	if t.Numel() == 0 { // nobody takes differences of nothing n times
-		return s.result(out, s.empty(t, t.DType(), s.part(t, at, 0, size-n).Sizes()...))
+		sizes := slices.Clone(t.Sizes())
+		sizes[at] = size - n
+		return s.result(out, s.empty(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
@@ -47,7 +52,7 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 		switch {
 		case s.Err != nil:
 		case t.DType() == dtype.Bool:
-			t = s.Keep(LogicalXor(nil, hi, lo))
+			t = s.binary(c.LogicalXor, hi, lo)
 		default:
 			t = s.sub(hi, lo)
 		}
@@ -58,67 +63,47 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 	return s.result(out, t)
 }
 
-// joined is a copy of the given tensors, nil ones left out, behind one another along dim.
+// joined has the given tensors, nil ones left out, behind one another along dim.
 func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	parts = slices.DeleteFunc(parts, func(t *tensor.Tensor) bool { return t == nil })
 	first := parts[0]
-	if s.Err = oneDevice(s.Op, first, parts[1:]...); s.Err != nil {
-		return nil
-	}
-	var r dtype.Result
-	sizes := slices.Clone(first.Sizes())
-	total := int64(0)
 	for _, p := range parts {
 		if p.Dim() != first.Dim() || dim >= p.Dim() {
 			s.Err = status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.Op, p.Dim(), first.Dim())
 			return nil
 		}
 		for d, size := range p.Sizes() {
-			if d != dim && size != sizes[d] {
+			if d != dim && size != first.Sizes()[d] {
 				s.Err = status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", s.Op, p.Sizes(), first.Sizes())
 				return nil
 			}
 		}
-		r.Add(p.DType(), p.Rank())
-		total += p.Sizes()[dim]
 	}
-	sizes[dim] = total
-	whole := s.empty(first, r.DType(), sizes...)
-	if s.Err != nil {
-		return nil
-	}
-	start := int64(0)
-	for _, p := range parts {
-		if slot := s.part(whole, dim, start, p.Sizes()[dim]); s.Err == nil {
-			s.copy(slot, p)
-		}
-		start += p.Sizes()[dim]
-	}
-	return whole
+	return s.join(dim, parts...)
 }
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
-func Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
-	return trapezoid("trapezoid", y, nil, dx, dim, false)
+func Trapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+	return trapezoid(c, "trapezoid", y, nil, dx, dim, false)
 }
 
 // TrapezoidX is Trapezoid at the points x.
-func TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	return trapezoid("trapezoid", y, x, dtype.IntScalar(1), dim, false)
+func TrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	return trapezoid(c, "trapezoid", y, x, dtype.IntScalar(1), dim, false)
 }
 
 // CumulativeTrapezoid is the running integral of y along dim.
-func CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
-	return trapezoid("cumulative_trapezoid", y, nil, dx, dim, true)
+func CumulativeTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+	return trapezoid(c, "cumulative_trapezoid", y, nil, dx, dim, true)
 }
 
 // CumulativeTrapezoidX is CumulativeTrapezoid at the points x.
-func CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	return trapezoid("cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
+func CumulativeTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	return trapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
 }
 
-func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
-	s := within(op)
+func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
+	s := within(c, op)
 	defer s.Close()
 	at, err := shape.WrapDim(op, dim, y.Dim())
 	if err != nil {
@@ -132,7 +117,7 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 	}
 	n := y.Sizes()[at]
 	if n == 0 && !cumulative {
-		return tensor.Zeros(op, slices.Delete(slices.Clone(y.Sizes()), at, at+1), y.DType(), y.Device())
+		return c.NewZeros(y, slices.Delete(slices.Clone(y.Sizes()), at, at+1), y.DType(), tensor.NoLayout, device.None)
 	}
 	var steps *tensor.Tensor
 	if x != nil {
@@ -162,7 +147,7 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 		return nil, s.Err
 	}
 	if cumulative {
-		total := s.Keep(Cumsum(nil, pairs, int64(at), dtype.None))
+		total := s.Keep(c.Cumsum(nil, pairs, int64(at), dtype.None))
 		if s.Err != nil {
 			return nil, s.Err
 		}
@@ -210,11 +195,8 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 }
 
 // Cross is the cross product of vectors of three elements along dim, the first dimension of size 3 unless given.
-func Cross(out, self, other *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
-	if err := oneDevice("cross", self, other); err != nil {
-		return nil, err
-	}
-	s := within("cross")
+func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
+	s := within(c, "cross")
 	defer s.Close()
 	if self.Dim() != other.Dim() {
 		return nil, status.Runtimef("cross: inputs must have the same number of dimensions, got %v and %v", self.Sizes(), other.Sizes())
@@ -234,48 +216,44 @@ func Cross(out, self, other *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 	if self.Dim() == 0 || self.Sizes()[at] != 3 || other.Sizes()[at] != 3 {
 		return nil, status.Runtimef("cross: inputs dimension %d must have length 3, got %v and %v", at, self.Sizes(), other.Sizes())
 	}
-	sizes, err := shape.Broadcast("cross", self.Sizes(), other.Sizes())
-	if err != nil {
+	if _, err := shape.Broadcast("cross", self.Sizes(), other.Sizes()); err != nil {
 		return nil, err
 	}
-	whole := s.empty(self, resultType(self, other), sizes...)
+	a, b := s.apart(self, at), s.apart(other, at)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	for i := range int64(3) {
+	parts := make([]*tensor.Tensor, 3)
+	for i := range parts {
 		j, k := (i+1)%3, (i+2)%3
-		v := s.sub(s.mul(s.at(self, at, j), s.at(other, at, k)), s.mul(s.at(self, at, k), s.at(other, at, j)))
-		slot := s.at(whole, at, i)
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		s.copy(slot, v)
+		parts[i] = s.sub(s.mul(a[j], b[k]), s.mul(a[k], b[j]))
 	}
-	return s.result(out, whole)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.result(out, s.rowMajor(s.Keep(c.Stack(nil, parts, int64(at)))))
 }
 
 // Trace is the sum of a matrix's diagonal.
-func Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
+func Trace(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 2 {
 		return nil, status.Runtimef("trace: expected a matrix, but got tensor with dim %d", self.Dim())
 	}
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("trace: not implemented for dtype bool")
 	}
-	s := within("trace")
+	s := within(c, "trace")
 	defer s.Close()
-	n := min(self.Sizes()[0], self.Sizes()[1])
-	diagonal := s.Keep(self.View("trace", []int64{n}, []int64{self.Strides()[0] + self.Strides()[1]}, self.Offset()))
-	return s.result(nil, s.sum(diagonal))
+	return s.result(nil, s.sum(s.Keep(c.Diagonal(self, 0, 0, 1))))
 }
 
 // Dist is the p-norm of self - other.
-func Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
-	s := within("dist")
+func Dist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+	s := within(c, "dist")
 	defer s.Close()
 	d := s.sub(self, other)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return vectorNorm("dist", nil, d, p.Float(), nil, false, dtype.None)
+	return s.last(c.Norm(nil, d, p, nil, false, dtype.None))
 }

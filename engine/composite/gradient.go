@@ -1,8 +1,9 @@
-package ops
+package composite
 
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -12,25 +13,25 @@ import (
 // Gradient estimates the derivatives of samples along each of dims (all in their absence), spaced by one distance, 1 where
 // there is none: central differences inside, one-sided ones of order edgeOrder, 1 or 2, at the ends. After B. Fornberg,
 // Generation of Finite Difference Formulas on Arbitrarily Spaced Grids (1988).
-func Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func Gradient(c aten.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if spacing.IsNone() {
 		spacing = dtype.IntScalar(1)
 	}
-	return gradient(self, dims, edgeOrder, -1, func(s *scope, _ int, t *tensor.Tensor, at int) *tensor.Tensor {
+	return gradient(c, self, dims, edgeOrder, -1, func(s *scope, _ int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return s.evenGradient(t, at, spacing, edgeOrder)
 	})
 }
 
 // GradientScalars is Gradient with a distance for each dimension.
-func GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
-	return gradient(self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
+func GradientScalars(c aten.Ctx, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return s.evenGradient(t, at, spacing[i], edgeOrder)
 	})
 }
 
 // GradientTensors is Gradient with the coordinates of the samples given for each dimension.
-func GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
-	return gradient(self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
+func GradientTensors(c aten.Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
 			s.Err = status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes())
@@ -40,7 +41,7 @@ func GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64
 	})
 }
 
-func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
+func gradient(c aten.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
 	const op = "gradient"
 	switch {
 	case self.DType() == dtype.Uint8 || self.DType() == dtype.Bool:
@@ -59,7 +60,7 @@ func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, 
 	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := within(c, op)
 	defer s.Close()
 	var results []*tensor.Tensor
 	for i, dim := range dims {
@@ -95,14 +96,6 @@ func (s *scope) weighted(t *tensor.Tensor, at int, length int64, starts []int64,
 	return total
 }
 
-// assembled joins the derivatives at the first sample, inside, and at the last.
-func (s *scope) assembled(at int, first, inside, last *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Cat(nil, []*tensor.Tensor{first, inside, last}, int64(at)))
-}
-
 func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, edgeOrder int64) *tensor.Tensor {
 	n := t.Sizes()[at]
 	h := s.number(distance)
@@ -111,12 +104,12 @@ func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, ed
 	}
 	inside := s.mul(s.div(diff(min(2, n), 0, max(n-2, 0)), h), s.float(0.5))
 	if edgeOrder == 1 {
-		return s.assembled(at, s.div(diff(1, 0, 1), h), inside, s.div(diff(n-1, n-2, 1), h))
+		return s.join(at, s.div(diff(1, 0, 1), h), inside, s.div(diff(n-1, n-2, 1), h))
 	}
 	end := func(a, b, c int64, sign float64) *tensor.Tensor {
 		return s.div(s.weighted(t, at, 1, []int64{a, b, c}, s.float(-1.5*sign), s.float(2*sign), s.float(-0.5*sign)), h)
 	}
-	return s.assembled(at, end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1))
+	return s.join(at, end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1))
 }
 
 func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeOrder int64) *tensor.Tensor {
@@ -135,7 +128,7 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 		return s.div(s.sub(s.part(t, at, i+1, 1), s.part(t, at, i, 1)), gap(i))
 	}
 	if edgeOrder == 1 {
-		return s.assembled(at, slope(0), inside, slope(n-2))
+		return s.join(at, slope(0), inside, slope(n-2))
 	}
 	// At an end: p is the gap next to it, q the following one.
 	end := func(p, q *tensor.Tensor, a, b, c int64, mirrored bool) *tensor.Tensor {
@@ -146,12 +139,7 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 		}
 		return s.weighted(t, at, 1, []int64{a, b, c}, u, v, w)
 	}
-	return s.assembled(at, end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
+	return s.join(at, end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
 }
 
-func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Neg(nil, t))
-}
+func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.unary(s.c.Neg, t) }

@@ -1,11 +1,11 @@
-package ops
+package composite
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -139,37 +139,75 @@ func (e *equation) layout(operands []*tensor.Tensor) (*layout, error) {
 	return l, nil
 }
 
-// arrange views operand i with a dimension of the layout for each of its labels, of size 1 where it lacks the label.
-// Repeated labels become diagonals.
-func (l *layout) arrange(i int, labels []rune, t *tensor.Tensor) (*tensor.Tensor, error) {
-	sizes, strides := make([]int64, l.total), make([]int64, l.total)
-	for p := range sizes {
-		sizes[p] = 1
+// label is the label at a position outside of the ellipsis.
+func (l *layout) label(position int) rune {
+	for label, at := range l.at {
+		if at == position && label != ellipsis {
+			return label
+		}
 	}
-	used := make([]bool, l.total)
+	return ellipsis
+}
+
+// factor is an operand, or a product of some: its dimensions are at ascending positions of the layout.
+type factor struct {
+	t  *tensor.Tensor
+	at []int
+}
+
+// size is the factor's size at a position, 1 where it has no dimension there.
+func (f factor) size(position int) int64 {
+	if d, found := slices.BinarySearch(f.at, position); found {
+		return f.t.Sizes()[d]
+	}
+	return 1
+}
+
+// arrange makes a factor of operand i: repeated labels become diagonals, and dimensions come in the layout's order.
+func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) factor {
+	var at []int // of every dimension
 	covered := t.Dim() - len(labels) + 1
-	d := 0
 	for _, label := range labels {
-		at, n := l.at[label], 1
+		first, n := l.at[label], 1
 		if label == ellipsis {
-			at, n = at+l.wide-covered, covered
+			first, n = first+l.wide-covered, covered
 		}
-		for p := at; p < at+n; p++ {
-			if used[p] && sizes[p] != t.Sizes()[d] {
-				return nil, status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(label), i, t.Sizes()[d], sizes[p])
-			}
-			used[p] = true
-			sizes[p] = t.Sizes()[d]
-			strides[p] += t.Strides()[d]
+		for p := first; p < first+n; p++ {
+			at = append(at, p)
 			l.lastUsed[p] = i
-			d++
 		}
 	}
-	return t.View("einsum", sizes, strides, t.Offset())
+	for d := 0; d < len(at) && s.Err == nil; d++ {
+		p := at[d]
+		first := slices.Index(at, p)
+		if first == d {
+			continue
+		}
+		if a, b := t.Sizes()[first], t.Sizes()[d]; a != b {
+			s.Err = status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.label(p)), i, b, a)
+			break
+		}
+		// The diagonal is the last dimension in place of the two.
+		t = s.Keep(s.c.Diagonal(t, 0, int64(first), int64(d)))
+		at = append(slices.Delete(slices.Delete(at, d, d+1), first, first+1), p)
+		d -= 2
+	}
+	return s.ordered(factor{t, at})
+}
+
+// ordered permutes the dimensions of f into the layout's order.
+func (s *scope) ordered(f factor) factor {
+	order := make([]int64, len(f.at))
+	for d := range order {
+		order[d] = int64(d)
+	}
+	slices.SortFunc(order, func(a, b int64) int { return f.at[a] - f.at[b] })
+	slices.Sort(f.at)
+	return factor{s.permute(f.t, order...), f.at}
 }
 
 // Einsum sums products of the operands' elements as an equation of subscripts says, such as "bij,bjk->bik".
-func Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
+func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(operands) == 0 {
 		return nil, status.Runtimef("einsum: must provide at least one operand")
 	}
@@ -181,43 +219,48 @@ func Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := within("einsum")
+	s := within(c, "einsum")
 	defer s.Close()
-	arranged := make([]*tensor.Tensor, len(operands))
+	factors := make([]factor, len(operands))
 	for i, t := range operands {
-		arranged[i] = s.Keep(l.arrange(i, e.inputs[i], t))
+		factors[i] = s.arrange(l, i, e.inputs[i], t)
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if err := l.checkSizes(arranged); err != nil {
+	if err := l.checkSizes(factors); err != nil {
 		return nil, err
 	}
-	var result *tensor.Tensor
-	for i, t := range arranged {
+	var result factor
+	for i, f := range factors {
 		// Positions that no later operand has are summed on the way.
-		sum := make([]bool, l.total)
+		var sum []int
 		for p := l.kept; p < l.total; p++ {
-			sum[p] = l.lastUsed[p] == i || i == 0 && l.lastUsed[p] == 0
+			if l.lastUsed[p] == i {
+				sum = append(sum, p)
+			}
 		}
-		if i == 0 {
-			result = s.Keep(sumOut(t, sum, dtype.None))
-		} else {
-			result = s.contract(result, t, sum)
+		switch {
+		case i == 0:
+			result = s.summed(f, sum, dtype.None)
+		case len(sum) == 0:
+			result = s.multiplied(result, f, l.total)
+		default:
+			result = s.contract(result, f, sum, l.total)
 		}
 		if s.Err != nil {
 			return nil, s.Err
 		}
 	}
-	return result.View("einsum", result.Sizes()[:l.kept], result.Strides()[:l.kept], result.Offset())
+	return s.result(nil, s.spread(result, l.kept))
 }
 
 // checkSizes refuses labels whose sizes do not broadcast over the operands.
-func (l *layout) checkSizes(arranged []*tensor.Tensor) error {
+func (l *layout) checkSizes(factors []factor) error {
 	for p := range l.total {
 		size := int64(1)
-		for i, t := range arranged {
-			switch s := t.Sizes()[p]; {
+		for i, f := range factors {
+			switch s := f.size(p); {
 			case s == 1 || s == size:
 			case size == 1:
 				size = s
@@ -229,83 +272,107 @@ func (l *layout) checkSizes(arranged []*tensor.Tensor) error {
 	return nil
 }
 
-// sumOut adds up the positions in sum, which keep size 1, in dtype d or in the dtype that sums have.
-func sumOut(t *tensor.Tensor, sum []bool, d dtype.DType) (*tensor.Tensor, error) {
+// summed adds up the positions in sum, in dtype d or in the dtype that sums have.
+func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
 	var dims []int64
-	for p, s := range sum {
-		if s && (t.Sizes()[p] != 1 || d == dtype.None) {
-			dims = append(dims, int64(p))
+	var rest []int
+	for i, p := range f.at {
+		if slices.Contains(sum, p) {
+			dims = append(dims, int64(i))
+		} else {
+			rest = append(rest, p)
 		}
 	}
-	if len(dims) == 0 {
-		return t.Alias(), nil
+	if s.Err != nil || len(dims) == 0 {
+		return f
 	}
-	return Sum(nil, t, dims, true, d)
+	return factor{s.Keep(s.c.Sum(nil, f.t, dims, false, d)), rest}
+}
+
+// spread is f with a dimension for each of the first n positions, which are all that it has.
+func (s *scope) spread(f factor, n int) *tensor.Tensor {
+	if s.Err != nil || len(f.at) == n {
+		return f.t
+	}
+	sizes := make([]int64, n)
+	for p := range sizes {
+		sizes[p] = f.size(p)
+	}
+	return s.reshape(f.t, sizes...)
+}
+
+// multiplied multiplies a and b, broadcast, element by element, which promotes.
+func (s *scope) multiplied(a, b factor, total int) factor {
+	every := make([]int, total)
+	for p := range every {
+		every[p] = p
+	}
+	return factor{s.mul(s.spread(a, total), s.spread(b, total)), every}
 }
 
 // contract multiplies a and b, broadcast, and sums over the positions in sum: as one batched matrix product whose batch are
-// the positions that both have and that stay, or element by element where nothing is summed.
-func (s *scope) contract(a, b *tensor.Tensor, sum []bool) *tensor.Tensor {
-	if !slices.Contains(sum, true) {
-		return s.mul(a, b) // which promotes
-	}
-	n := len(sum)
+// the positions that both have and that stay. Sizes of 1 are left out.
+func (s *scope) contract(a, b factor, sum []int, total int) factor {
 	// A summed position that only one of the two has is summed before the product.
-	aloneA, aloneB := make([]bool, n), make([]bool, n)
-	for p, summed := range sum {
-		aloneA[p] = summed && b.Sizes()[p] == 1
-		aloneB[p] = summed && a.Sizes()[p] == 1
+	var aloneA, aloneB []int
+	for _, p := range sum {
+		switch {
+		case b.size(p) == 1 && a.size(p) != 1:
+			aloneA = append(aloneA, p)
+		case a.size(p) == 1 && b.size(p) != 1:
+			aloneB = append(aloneB, p)
+		}
 	}
-	a, b = s.Keep(sumOut(a, aloneA, a.DType())), s.Keep(sumOut(b, aloneB, b.DType()))
+	a, b = s.summed(a, aloneA, a.t.DType()), s.summed(b, aloneB, b.t.DType())
 	if s.Err != nil {
-		return nil
+		return a
 	}
 	var both, left, inner, right []int
-	for p, summed := range sum {
-		inA, inB := a.Sizes()[p] != 1, b.Sizes()[p] != 1
-		switch {
-		case summed:
+	for p := range total {
+		switch inA, inB := a.size(p) != 1, b.size(p) != 1; {
+		case inA && inB && slices.Contains(sum, p):
 			inner = append(inner, p)
 		case inA && inB:
 			both = append(both, p)
 		case inA:
 			left = append(left, p)
-		default:
+		case inB:
 			right = append(right, p)
 		}
 	}
-	count := func(t *tensor.Tensor, at []int) int64 {
-		product := int64(1)
-		for _, p := range at {
-			product *= t.Sizes()[p]
-		}
-		return product
-	}
-	batch, rows, depth, cols := count(a, both), count(a, left), count(a, inner), count(b, right)
-	ma := s.reshape(s.permute(a, slices.Concat(both, left, inner, right)...), batch, rows, depth)
-	mb := s.reshape(s.permute(b, slices.Concat(both, inner, right, left)...), batch, depth, cols)
-	if s.Err != nil {
-		return nil
-	}
-	product := s.Keep(matrixProduct("einsum", nil, nil, ma, mb, []int64{batch, rows, cols}, unscale, zero))
-	if s.Err != nil {
-		return nil
-	}
-	order := slices.Concat(both, left, inner, right)
-	sizes := make([]int64, n)
-	for i, p := range order {
-		sizes[i] = max(a.Sizes()[p], b.Sizes()[p])
-		if a.Sizes()[p] == 0 || b.Sizes()[p] == 0 {
-			sizes[i] = 0
-		}
-		if sum[p] {
-			sizes[i] = 1
+	product := s.binary(s.c.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
+	at := slices.Concat(both, left, right)
+	sizes := make([]int64, len(at))
+	for i, p := range at {
+		if sizes[i] = a.size(p); sizes[i] == 1 {
+			sizes[i] = b.size(p)
 		}
 	}
-	strides := shape.ContiguousStrides(sizes)
-	outSizes, outStrides := make([]int64, n), make([]int64, n)
-	for i, p := range order {
-		outSizes[p], outStrides[p] = sizes[i], strides[i]
+	return s.ordered(factor{s.reshape(product, sizes...), at})
+}
+
+// matrices is f with three dimensions, each of which joins the positions of a group; at all others f has size 1.
+func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
+	sizes := make([]int64, len(groups))
+	for i, group := range groups {
+		sizes[i] = 1
+		for _, p := range group {
+			sizes[i] *= f.size(p)
+		}
 	}
-	return s.Keep(product.View("einsum", outSizes, outStrides, 0))
+	positions := slices.Concat(groups...)
+	if slices.IsSorted(positions) { // sizes of 1 are anywhere
+		return s.reshape(f.t, sizes...)
+	}
+	var order []int64
+	for _, p := range positions {
+		d, _ := slices.BinarySearch(f.at, p)
+		order = append(order, int64(d))
+	}
+	for d, p := range f.at {
+		if !slices.Contains(positions, p) {
+			order = append(order, int64(d))
+		}
+	}
+	return s.reshape(s.permute(f.t, order...), sizes...)
 }

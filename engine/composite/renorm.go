@@ -1,6 +1,7 @@
-package ops
+package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -8,7 +9,7 @@ import (
 )
 
 // Renorm scales down every slice along dim whose p-norm exceeds maxnorm, so that it does not.
-func Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
+func Renorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "renorm"
 	d := self.DType()
 	switch {
@@ -25,21 +26,18 @@ func Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.S
 	if err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, d); err != nil {
-		return nil, err
-	}
 	var others []int64
 	for i := range self.Dim() {
 		if i != at {
 			others = append(others, int64(i))
 		}
 	}
-	s := within(op)
+	s := within(c, op)
 	defer s.Close()
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
-	norms := s.Keep(vectorNorm(op, nil, self, p.Float(), others, true, d.Compute()))
+	norms := s.Keep(c.Norm(nil, self, p, others, true, d.Compute()))
 	factors := s.div(s.number(maxnorm), s.add(norms, s.float(1e-7)))
-	over := s.binary(Gt, norms, s.number(maxnorm))
+	over := s.binary(c.Gt, norms, s.number(maxnorm))
 	factors = s.where(over, factors, s.float(1))
-	return s.result(out, s.cast(s.mul(self, factors), d))
+	return s.result(out, s.rowMajor(s.cast(s.mul(self, factors), d)))
 }

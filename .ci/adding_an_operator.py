@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Follows docs/adding_an_operator.md to the letter, in a copy of the tree: the composed operator is built and its case runs, the one with a
+kernel is generated and its unit compiled for one tier.
+
+usage: adding_an_operator.py. Needs what `make setup` builds.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PLACE = re.compile(r"(At the end of|[Ii]n the new file|In) `([^`]+)`(?:, before `([^`]+)`)?:\n```\w+\n(.*?)```\n", re.DOTALL)
+COMMANDS = re.compile(r"```sh\n(.*?)```\n", re.DOTALL)
+
+
+def copy(tree):
+    """Copies the files of the project, but for the recorded cases, and what the build does not make itself."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in listed.splitlines():
+        if (ROOT / name).is_file() and "/golden/" not in name:
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name)
+    shutil.copytree(ROOT / "build" / "openblas", tree / "build" / "openblas")
+    (tree / "build" / "venv").symlink_to(ROOT / "build" / "venv")
+
+
+def follow(tree, text):
+    """Puts every block where the line above it says."""
+    for how, path, before, block in PLACE.findall(text):
+        file = tree / path
+        old = file.read_text() if file.exists() else None
+        if (old is None) != how.endswith("new file"):
+            sys.exit(f"docs/adding_an_operator.md: {path} is {'missing' if old is None else 'there already'}")
+        if before and before not in old:
+            sys.exit(f"docs/adding_an_operator.md: {path} has no {before!r}")
+        file.write_text(old.replace(before, block + before, 1) if before else (old or "") + block)
+
+
+def run(tree, command):
+    path = f"PATH={ROOT / 'build/venv/bin'}:$PATH"
+    done = subprocess.run(["bash", "-c", f"{path}; {command}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(f"{command}\n{done.stdout}\ndocs/adding_an_operator.md does not work: the command above fails")
+
+
+def main():
+    composed, kernel = (ROOT / "docs/adding_an_operator.md").read_text().split("\n## An operator with a kernel\n")
+    kernel = kernel.split("\n## ")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        copy(tree)
+        follow(tree, composed)
+        for command in COMMANDS.search(composed).group(1).splitlines():
+            run(tree, command)
+        run(tree, "gofmt -l engine | (! grep .) && make generate | grep ' 0 of'")
+        follow(tree, kernel)
+        run(tree, "make generate && gofmt -l engine | (! grep .)")
+        run(tree, "grep -q 'tensor_cube_out' include/tensor.h && grep -q 'def cube' bindings/python/libtensor/gen_functions.py")
+        run(tree, "g++ -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only engine/kernel/tiers/baseline/power/gen_unit.cpp")
+    print("ok    docs/adding_an_operator.md, followed to the letter: 2 operators, 1 built and called")
+
+
+if __name__ == "__main__":
+    main()

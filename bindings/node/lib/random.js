@@ -1,0 +1,33 @@
+'use strict';
+
+// Seeds are 64 bits: those from 2^63 go to the library as the negative integers of the same bits, and come back as they went.
+const native = require('./native.js');
+
+const { manualSeed, initialSeed, seed } = native.Generator.prototype;
+const seedDefault = native.manualSeed;
+
+const isLarge = (value) => typeof value === 'bigint' && value >= 2n ** 63n && value < 2n ** 64n;
+const given = (value) => (isLarge(value) ? BigInt.asIntN(64, value) : value);
+const shown = (value) => (value < 0 ? BigInt.asUintN(64, BigInt(value)) : value);
+// The seed alone, or as the option of that name.
+const taken = (args) => args.map((arg) => (typeof arg?.seed === 'bigint' ? { ...arg, seed: given(arg.seed) } : given(arg)));
+
+const methods = {
+  manualSeed(...args) {
+    return Reflect.apply(manualSeed, this, taken(args));
+  },
+
+  initialSeed(...args) {
+    return shown(Reflect.apply(initialSeed, this, args));
+  },
+
+  seed(...args) {
+    return shown(Reflect.apply(seed, this, args));
+  },
+};
+
+for (const name of Object.keys(methods)) {
+  Object.defineProperty(native.Generator.prototype, name, { value: methods[name], writable: true, configurable: true });
+}
+
+module.exports = { manualSeed: (...args) => seedDefault(...taken(args)) };

@@ -1,0 +1,76 @@
+package composite
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const marked = tensor.Extension1
+
+// A kind that can be turned over, and refuses all else.
+func init() {
+	aten.Register(marked, &aten.Kind{Name: "marked", Backend: aten.Backend{
+		Flip: func(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+			t, err := c.Past(marked).Flip(self, dims)
+			if err == nil {
+				t.SetKeys(marked, nil)
+			}
+			return t, err
+		},
+	}})
+}
+
+func matrix(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.Zeros("test", sizes, d, device.Host)
+	require.NoError(t, err)
+	t.Cleanup(x.Release)
+	return x
+}
+
+// What a kind does with the steps, it does with the composition; what it has not, the composition refuses.
+func TestCompositionsReachTheStepsOfAKind(t *testing.T) {
+	var c aten.Ctx
+	x := matrix(t, dtype.Float32, 2, 2)
+	x.SetKeys(marked, nil)
+	turned, err := c.Fliplr(x)
+	require.NoError(t, err)
+	defer turned.Release()
+	assert.Equal(t, marked, turned.Keys())
+
+	for name, call := range map[string]func() (*tensor.Tensor, error){
+		"narrow": func() (*tensor.Tensor, error) { return c.Diff(nil, x, 1, 0, nil, nil) },
+		"clone":  func() (*tensor.Tensor, error) { return c.Rot90(x, 0, []int64{0, 1}) },
+	} {
+		_, err := call()
+		assert.ErrorContains(t, err, "is not implemented for marked tensors", name)
+	}
+}
+
+// The errors of the steps are those of the composition.
+func TestErrorsNameTheComposition(t *testing.T) {
+	var c aten.Ctx
+	flags, wide, long := matrix(t, dtype.Bool, 3), matrix(t, dtype.Float32, 2, 3), matrix(t, dtype.Float32, 4, 4)
+	for want, call := range map[string]func() (*tensor.Tensor, error){
+		"trace: not implemented for dtype bool": func() (*tensor.Tensor, error) { return c.Trace(matrix(t, dtype.Bool, 2, 2)) },
+		"hstack: sizes of tensors must match except in dimension 1. Expected size 2 in dimension 0 but got size 4": func() (*tensor.Tensor, error) {
+			return c.Hstack(nil, []*tensor.Tensor{wide, long})
+		},
+		"dist: subtraction, the `-` operator, with a bool tensor is not supported": func() (*tensor.Tensor, error) {
+			return c.Dist(flags, flags, dtype.IntScalar(2))
+		},
+		"tile: trying to create tensor with negative dimension": func() (*tensor.Tensor, error) { return c.Tile(wide, []int64{-1, 2}) },
+	} {
+		_, err := call()
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), want)
+		assert.Equal(t, want[:4], err.Error()[:4])
+	}
+}

@@ -1,0 +1,230 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Atleast1d gives a zero-dim tensor one dimension.
+func Atleast1d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return atLeast(c, "atleast_1d", self, 1)
+}
+
+// Atleast2d gives tensors of fewer dimensions leading ones.
+func Atleast2d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return atLeast(c, "atleast_2d", self, 2)
+}
+
+// Atleast3d gives a vector a leading and a trailing dimension, a matrix a trailing one.
+func Atleast3d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return atLeast(c, "atleast_3d", self, 3)
+}
+
+func atLeast(c aten.Ctx, op string, self *tensor.Tensor, dims int) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	return s.result(nil, s.atLeast(self, dims))
+}
+
+// atLeast views t with at least 1, 2 or 3 dimensions.
+func (s *scope) atLeast(t *tensor.Tensor, dims int) *tensor.Tensor {
+	switch missing := dims - t.Dim(); {
+	case missing <= 0:
+		return t
+	case t.Dim() == 0:
+		return s.reshape(t, slices.Repeat([]int64{1}, dims)...)
+	case t.Dim() == 1 && missing == 1:
+		return s.wide(t, 0)
+	case t.Dim() == 1:
+		return s.wide(s.wide(t, 0), 2)
+	}
+	return s.wide(t, 2)
+}
+
+// Atleast1dSequence is Atleast1d of every tensor.
+func Atleast1dSequence(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return eachAtLeast(c, "atleast_1d", tensors, 1)
+}
+
+// Atleast2dSequence is Atleast2d of every tensor.
+func Atleast2dSequence(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return eachAtLeast(c, "atleast_2d", tensors, 2)
+}
+
+// Atleast3dSequence is Atleast3d of every tensor.
+func Atleast3dSequence(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return eachAtLeast(c, "atleast_3d", tensors, 3)
+}
+
+func eachAtLeast(c aten.Ctx, op string, tensors []*tensor.Tensor, dims int) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, dims) }))
+}
+
+// each lists what view makes of every tensor.
+func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
+	views := make([]*tensor.Tensor, len(tensors))
+	for i, t := range tensors {
+		views[i] = view(t)
+	}
+	return views
+}
+
+// joined writes what view makes of the tensors to out, behind one another along the dimension that the first of them says.
+func joined(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
+	if len(tensors) == 0 {
+		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return view(s, t) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.last(c.Cat(out, views, dim(views[0])))
+}
+
+// Hstack joins tensors side by side.
+func Hstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	return joined(c, "hstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 1) }, func(first *tensor.Tensor) int64 {
+		return int64(min(first.Dim()-1, 1))
+	})
+}
+
+// Vstack joins tensors below each other.
+func Vstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	return joined(c, "vstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) }, along(0))
+}
+
+// Dstack joins tensors along the third dimension.
+func Dstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	return joined(c, "dstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 3) }, along(2))
+}
+
+// ColumnStack joins tensors side by side; those of fewer than two dimensions are columns.
+func ColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	return joined(c, "column_stack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor {
+		if t.Dim() > 1 {
+			return t
+		}
+		return s.reshape(t, t.Numel(), 1)
+	}, along(1))
+}
+
+func along(dim int64) func(*tensor.Tensor) int64 {
+	return func(*tensor.Tensor) int64 { return dim }
+}
+
+// BroadcastTensors expands all tensors to their common shape.
+func BroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	s := within(c, "broadcast_tensors")
+	defer s.Close()
+	var sizes []int64
+	for _, t := range tensors {
+		var err error
+		if sizes, err = shape.Broadcast(s.Op, sizes, t.Sizes()); err != nil {
+			return nil, err
+		}
+	}
+	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.expand(t, sizes...) }))
+}
+
+// Meshgrid expands vectors to the coordinates of a grid; indexing xy swaps the first two dimensions.
+func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+	const op = "meshgrid"
+	if len(tensors) == 0 {
+		return nil, status.Runtimef("%s: expects a non-empty list of tensors", op)
+	}
+	if indexing != "" && indexing != "ij" && indexing != "xy" {
+		return nil, status.Runtimef("%s: expects indexing to be one of \"xy\" or \"ij\", but received %q", op, indexing)
+	}
+	sizes := make([]int64, len(tensors))
+	for i, t := range tensors {
+		if t.Dim() > 1 {
+			return nil, status.Runtimef("%s: expected 0D or 1D tensor in the tensor list but got: shape %v", op, t.Sizes())
+		}
+		if t.DType() != tensors[0].DType() || t.Device() != tensors[0].Device() {
+			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device", op)
+		}
+		sizes[i] = t.Numel()
+	}
+	swap := indexing == "xy" && len(tensors) > 1
+	if swap {
+		sizes[0], sizes[1] = sizes[1], sizes[0]
+	}
+	s := within(c, op)
+	defer s.Close()
+	grids := make([]*tensor.Tensor, len(tensors))
+	for i, t := range tensors {
+		at := i
+		if swap && i < 2 {
+			at = 1 - i
+		}
+		line := slices.Repeat([]int64{1}, len(tensors)-at) // leading dimensions come with the expansion
+		line[0] = t.Numel()
+		grids[i] = s.expand(s.reshape(t, line...), sizes...)
+	}
+	return s.GiveAll(grids)
+}
+
+// CartesianProd lists all combinations of one element of each vector.
+func CartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	for _, t := range tensors {
+		if t.Dim() != 1 {
+			return nil, status.Runtimef("cartesian_prod: expect a 1D vector, but got shape %v", t.Sizes())
+		}
+	}
+	if len(tensors) == 1 {
+		return tensors[0].Alias(), nil
+	}
+	s := within(c, "cartesian_prod")
+	defer s.Close()
+	grids, err := c.Meshgrid(tensors, "ij")
+	s.step(err)
+	for i, grid := range grids {
+		grids[i] = s.reshape(s.Keep(grid, nil), grid.Numel())
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.last(c.Stack(nil, grids, 1))
+}
+
+// BlockDiag puts matrices on the diagonal of a matrix of zeros.
+func BlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "block_diag"
+	for i, t := range tensors {
+		if t.Dim() > 2 {
+			return nil, status.Runtimef("%s: input tensors must have 2 or fewer dimensions. Input %d has %d dimensions", op, i, t.Dim())
+		}
+	}
+	if len(tensors) == 0 {
+		return c.Zeros(nil, []int64{1, 0}, dtype.Default(), tensor.NoLayout, device.Host)
+	}
+	s := within(c, op)
+	defer s.Close()
+	var r dtype.Result
+	rows, columns := int64(0), int64(0)
+	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	for i, t := range views {
+		r.Add(t.DType(), tensors[i].Rank())
+		rows, columns = rows+t.Sizes()[0], columns+t.Sizes()[1]
+	}
+	whole := s.Keep(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, views[0].Device()))
+	row, column := int64(0), int64(0)
+	for _, t := range views {
+		s.copy(s.part(s.part(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t)
+		row, column = row+t.Sizes()[0], column+t.Sizes()[1]
+	}
+	return s.result(nil, whole)
+}

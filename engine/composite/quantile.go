@@ -1,0 +1,164 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var interpolations = []string{"linear", "lower", "higher", "midpoint", "nearest"}
+
+// Quantile gives the values below which the fractions q of the elements along dim, or of all, lie; NaN where there is one.
+func Quantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+	return quantile(c, "quantile", out, self, q, dim, keepdim, interpolation, false)
+}
+
+// Nanquantile is Quantile of what is not NaN.
+func Nanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+	return quantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
+}
+
+func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (*tensor.Tensor, error) {
+	d := self.DType()
+	switch {
+	case d != dtype.Float32 && d != dtype.Float64:
+		return nil, status.Runtimef("%s: input tensor must be either float32 or float64, got %v", op, d)
+	case self.Numel() == 0:
+		return nil, status.Runtimef("%s: input tensor must be non-empty, got shape %v", op, self.Sizes())
+	case q.Dim() > 1:
+		return nil, status.Runtimef("%s: q must be a scalar or 1D tensor, got shape %v", op, q.Sizes())
+	case !q.IsNumber() && q.DType() != d:
+		return nil, status.Runtimef("%s: q tensor must be same dtype as the input tensor, %v, but got %v", op, d, q.DType())
+	case !slices.Contains(interpolations, interpolation):
+		return nil, status.Runtimef("%s: interpolation must be one of %v, but got %q", op, interpolations, interpolation)
+	}
+	mask, err := shape.WrapDims(op, reduced(dim), self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	fractions := s.cast(s.reshape(q, q.Numel()), d)
+	if err := s.checkFractions(fractions); err != nil {
+		return nil, err
+	}
+	// The elements that are ranked together are the last dimension of rows.
+	order, kept := outside(self, mask)
+	n := self.Numel() / shape.Product(kept)
+	rows := self
+	if !dim.IsNone() && self.Dim() > 0 {
+		rows = s.permute(self, append(order, int64(slices.Index(mask, true)))...)
+	}
+	rows = s.reshape(rows, append(slices.Clone(kept), n)...)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	values := s.ranked(rows, fractions, interpolation, skipNaN)
+	sizes := kept
+	if keepdim {
+		sizes = slices.Clone(self.Sizes())
+		for i, reduced := range mask {
+			if reduced {
+				sizes[i] = 1
+			}
+		}
+	}
+	values = s.reshape(values, append(slices.Clone(sizes), q.Numel())...)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	last := values.Dim() - 1
+	if q.Dim() == 0 {
+		return s.result(out, s.at(values, last, 0))
+	}
+	return s.result(out, s.Keep(c.Movedim(values, int64(last), 0)))
+}
+
+// reduced lists dim, none for all.
+func reduced(dim ops.Int) []int64 {
+	if dim.IsNone() {
+		return nil
+	}
+	return []int64{int64(dim)}
+}
+
+// checkFractions refuses fractions outside of [0, 1].
+func (s *scope) checkFractions(q *tensor.Tensor) error {
+	if s.Err != nil || q.Numel() == 0 {
+		return s.Err
+	}
+	least, most := q, q
+	if q.Numel() > 1 {
+		least, most = s.unary(s.c.Min, q), s.unary(s.c.Max, q)
+	}
+	for _, bound := range []*tensor.Tensor{least, most} {
+		if f, known := s.value(bound); known && !(f.F >= 0 && f.F <= 1) {
+			return status.Runtimef("%s: q must be in the range [0, 1] but got %v", s.Op, f.F)
+		}
+	}
+	return s.Err
+}
+
+// ranked gives the quantiles of the last dimension of rows, in its place.
+func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, skipNaN bool) *tensor.Tensor {
+	last := rows.Dim() - 1
+	n, d := rows.Sizes()[last], rows.DType()
+	sorted, indices, err := s.c.Sort(nil, nil, rows, int64(last), false)
+	s.Keep(sorted, err)
+	s.Keep(indices, nil)
+	missing := s.view(s.c.Isnan, rows)
+	if s.Err != nil {
+		return nil
+	}
+	// The rank of a fraction among the elements that count: all of them, or those that are not NaN. NaN come last, so that in
+	// a row with NaN that all count every rank is the last.
+	nans := s.Keep(s.c.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
+	top := s.number(dtype.IntScalar(n - 1))
+	var ranks *tensor.Tensor
+	if skipNaN {
+		ranks = s.mul(fractions, s.binary(s.c.ClampMin, s.sub(top, nans), s.number(dtype.IntScalar(0))))
+	} else {
+		spoilt := s.binary(s.c.Ne, nans, s.number(dtype.IntScalar(0)))
+		ranks = s.where(spoilt, s.float(float64(n-1)), s.mul(fractions, top))
+	}
+	switch {
+	case s.Err != nil:
+		return nil
+	case interpolation == "lower":
+		ranks = s.unary(s.c.Floor, ranks)
+	case interpolation == "higher":
+		ranks = s.unary(s.c.Ceil, ranks)
+	case interpolation == "nearest":
+		ranks = s.Keep(s.c.Round(nil, ranks, 0))
+	}
+	if s.Err != nil {
+		return nil
+	}
+	sizes := append(slices.Clone(rows.Sizes()[:last]), fractions.Numel())
+	at := func(ranks *tensor.Tensor) *tensor.Tensor {
+		index := s.expand(s.cast(ranks, dtype.Int64), sizes...)
+		if s.Err != nil {
+			return nil
+		}
+		return s.Keep(s.c.Gather(nil, sorted, int64(last), index, false))
+	}
+	if interpolation != "linear" && interpolation != "midpoint" {
+		return at(ranks)
+	}
+	below := s.unary(s.c.Floor, ranks)
+	weight := s.float(0.5)
+	if interpolation == "linear" {
+		weight = s.expand(s.cast(s.sub(ranks, below), d), sizes...)
+	}
+	above := s.unary(s.c.Ceil, ranks)
+	low, high := at(below), at(above)
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(s.c.Lerp(nil, low, high, weight))
+}

@@ -1,0 +1,183 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Tile is Repeat in which missing leading repeats are 1.
+func Tile(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	for len(dims) < self.Dim() {
+		dims = slices.Insert(slices.Clone(dims), 0, 1)
+	}
+	repeated, err := c.Repeat(self, dims)
+	return only("tile", repeated, err)
+}
+
+// RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor.
+func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+	if repeats < 0 {
+		return nil, status.Runtimef("repeat_interleave: repeats must be non-negative, got %d", repeats)
+	}
+	times, err := c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer times.Release()
+	return c.RepeatInterleaveTensor(self, times, dim, outputSize)
+}
+
+// RepeatInterleaveTensor repeats every element of a dimension as often as the vector repeats says.
+func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+	const op = "repeat_interleave"
+	s := within(c, op)
+	defer s.Close()
+	from := self
+	if dim.IsNone() {
+		if from, dim = s.reshape(self, self.Numel()), 0; s.Err != nil {
+			return nil, s.Err
+		}
+	}
+	d, err := shape.WrapDim(op, int64(dim), from.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if from.Dim() == 0 {
+		return nil, status.Indexf("%s: dimension %d was given, but the tensor has no dimensions", op, int64(dim))
+	}
+	n, times := from.Sizes()[d], repeats
+	if repeats.Numel() == 1 && repeats.Dim() < 2 {
+		times = s.expand(s.reshape(repeats, 1), n)
+	}
+	if s.Err == nil && (times.Dim() != 1 || times.Sizes()[0] != n) {
+		return nil, status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d", op, repeats.Sizes(), n, d)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	index := s.Keep(c.RepeatInterleave(times, outputSize))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.last(c.IndexSelect(nil, from, int64(d), index))
+}
+
+// reversed is self with the order of positions in dims reversed.
+func reversed(c aten.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
+	turned, err := c.Flip(self, dims)
+	return only(op, turned, err)
+}
+
+// Fliplr reverses the order of columns.
+func Fliplr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.Dim() < 2 {
+		return nil, status.Runtimef("fliplr: input must be >= 2-d, but got %d", self.Dim())
+	}
+	return reversed(c, "fliplr", self, 1)
+}
+
+// Flipud reverses the order of rows.
+func Flipud(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.Dim() < 1 {
+		return nil, status.Runtimef("flipud: input must be >= 1-d, but got %d", self.Dim())
+	}
+	return reversed(c, "flipud", self, 0)
+}
+
+// Rot90 turns the plane of two dimensions by k quarters.
+func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+	const op = "rot90"
+	switch {
+	case len(dims) != 2:
+		return nil, status.Runtimef("%s: expected total rotation dims == 2, but got dims = %v", op, dims)
+	case self.Dim() < 2:
+		return nil, status.Runtimef("%s: expected total dims >= 2, but got total dims = %d", op, self.Dim())
+	}
+	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
+		return nil, err
+	}
+	switch ((k % 4) + 4) % 4 {
+	case 1, 3:
+		turned := dims[1:]
+		if ((k%4)+4)%4 == 3 {
+			turned = dims[:1]
+		}
+		flipped, err := reversed(c, op, self, turned...)
+		if err != nil {
+			return nil, err
+		}
+		defer flipped.Release()
+		result, err := c.Transpose(nil, flipped, dims[0], dims[1])
+		return only(op, result, err)
+	case 2:
+		return reversed(c, op, self, dims...)
+	}
+	return c.Clone(self, shape.Contiguous)
+}
+
+// Roll moves elements along dimensions; those that leave at the end come in at the start.
+func Roll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+	const op = "roll"
+	s := within(c, op)
+	defer s.Close()
+	if len(dims) == 0 && len(shifts) == 1 {
+		line := s.rolled(s.reshape(self, self.Numel()), 0, shifts[0])
+		return s.result(nil, s.reshape(line, self.Sizes()...))
+	}
+	if len(shifts) == 0 || len(shifts) != len(dims) {
+		return nil, status.Runtimef("%s: shifts and dimensions must align. shifts: %d, dims: %d", op, len(shifts), len(dims))
+	}
+	if self.Dim() == 0 {
+		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dims[0])
+	}
+	rolled := self
+	for i, dim := range dims {
+		d, err := shape.WrapDim(op, dim, self.Dim())
+		if err != nil {
+			return nil, err
+		}
+		rolled = s.rolled(rolled, d, shifts[i])
+	}
+	return s.result(nil, rolled)
+}
+
+func (s *scope) rolled(t *tensor.Tensor, d int, shift int64) *tensor.Tensor {
+	switch {
+	case s.Err != nil:
+		return nil
+	case t.Numel() == 0 || t.IsMeta():
+		return s.Keep(s.c.Clone(t, shape.Contiguous))
+	}
+	n := t.Sizes()[d]
+	start := ((-shift)%n + n) % n
+	return s.join(d, s.part(t, d, start, n-start), s.part(t, d, 0, start))
+}
+
+// SumToSize adds up dimensions until self has a shape that broadcasts to its own.
+func SumToSize(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	const op = "sum_to_size"
+	full, err := shape.Broadcast(op, size, self.Sizes())
+	if err != nil || !slices.Equal(full, self.Sizes()) {
+		return nil, status.Runtimef("%s: size %v is not expandable to size %v", op, size, self.Sizes())
+	}
+	lead := self.Dim() - len(size)
+	var dims []int64
+	for i, n := range self.Sizes() {
+		if i < lead || size[i-lead] == 1 && n != 1 {
+			dims = append(dims, int64(i))
+		}
+	}
+	s := within(c, op)
+	defer s.Close()
+	if len(size) == 0 {
+		return s.result(nil, s.sum(self))
+	}
+	return s.result(nil, s.reshape(s.sumOut(self, dims, dtype.None), size...))
+}

@@ -1,0 +1,78 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// scalarOf reads a zero-dim tensor that stands for a number of a sequence.
+func scalarOf(c aten.Ctx, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
+	if t.Dim() != 0 || t.IsMeta() {
+		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s) on %v", op, name, t.Dim(), t.Device())
+	}
+	return c.Item(t)
+}
+
+func scalarsOf(c aten.Ctx, op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {
+	if s, err = scalarOf(c, op, "start", start); err == nil {
+		e, err = scalarOf(c, op, "end", end)
+	}
+	return s, e, err
+}
+
+// LinspaceTensorTensor is Linspace between numbers that tensors hold.
+func LinspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, e, err := scalarsOf(c, "linspace", start, end)
+	if err != nil {
+		return nil, err
+	}
+	return c.Linspace(out, s, e, steps, d, layout, dev)
+}
+
+// LinspaceTensorScalar is Linspace from a number that a tensor holds.
+func LinspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, err := scalarOf(c, "linspace", "start", start)
+	if err != nil {
+		return nil, err
+	}
+	return c.Linspace(out, s, end, steps, d, layout, dev)
+}
+
+// LinspaceScalarTensor is Linspace to a number that a tensor holds.
+func LinspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	e, err := scalarOf(c, "linspace", "end", end)
+	if err != nil {
+		return nil, err
+	}
+	return c.Linspace(out, start, e, steps, d, layout, dev)
+}
+
+// LogspaceTensorTensor is Logspace between numbers that tensors hold.
+func LogspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, e, err := scalarsOf(c, "logspace", start, end)
+	if err != nil {
+		return nil, err
+	}
+	return c.Logspace(out, s, e, steps, base, d, layout, dev)
+}
+
+// LogspaceTensorScalar is Logspace from a number that a tensor holds.
+func LogspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, err := scalarOf(c, "logspace", "start", start)
+	if err != nil {
+		return nil, err
+	}
+	return c.Logspace(out, s, end, steps, base, d, layout, dev)
+}
+
+// LogspaceScalarTensor is Logspace to a number that a tensor holds.
+func LogspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	e, err := scalarOf(c, "logspace", "end", end)
+	if err != nil {
+		return nil, err
+	}
+	return c.Logspace(out, start, e, steps, base, d, layout, dev)
+}

@@ -1,0 +1,91 @@
+package composite
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// window makes a window of length samples from their positions 0, 1, ..., of which the last is n-1. A periodic window leaves out
+// the last sample of one that is longer by one.
+func window(c aten.Ctx, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (*tensor.Tensor, error) {
+	if d == dtype.None {
+		d = dtype.Default()
+	}
+	switch {
+	case !d.IsFloatingPoint():
+		return nil, status.Runtimef("%s: expects a floating point dtype, got %v", op, d)
+	case length < 0:
+		return nil, status.Runtimef("%s: requires non-negative window_length, got window_length=%d", op, length)
+	}
+	s := within(c, op)
+	defer s.Close()
+	if length <= 1 {
+		return s.result(nil, s.Keep(c.Ones(nil, []int64{length}, d, layout, dev)))
+	}
+	n := length
+	if periodic {
+		n++
+	}
+	x := s.Keep(c.Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.result(nil, s.cast(values(s, x, float64(n)), d))
+}
+
+// scaled is a*t + b.
+func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
+	return s.add(s.mul(t, s.float(a)), s.float(b))
+}
+
+// cosine is a*cos(f*x) + b.
+func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
+	return s.scaled(s.unary(s.c.Cos, s.mul(x, s.float(f))), a, b)
+}
+
+// BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
+func BartlettWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return s.scaled(s.unary(c.Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
+	})
+}
+
+// HannWindow is the window (1 - cos(2πi/(n-1))) / 2.
+func HannWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosineWindow(c, "hann_window", length, periodic, 0.5, 0.5, d, layout, dev)
+}
+
+// HammingWindow is the window alpha - beta cos(2πi/(n-1)).
+func HammingWindow(c aten.Ctx, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosineWindow(c, "hamming_window", length, periodic, alpha, beta, d, layout, dev)
+}
+
+func cosineWindow(c aten.Ctx, op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window(c, op, length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return s.cosine(x, 2*math.Pi/(n-1), -beta, alpha)
+	})
+}
+
+// BlackmanWindow is the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
+func BlackmanWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window(c, "blackman_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return s.add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
+	})
+}
+
+// KaiserWindow is the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
+func KaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		top := s.float(beta)
+		x = s.scaled(s.unary(c.Square, s.scaled(x, 2/(n-1), -1)), -1, 1)
+		// Rounding may carry the square of the ends beyond 1.
+		x = s.unary(c.Sqrt, s.binary(c.ClampMin, x, s.float(0)))
+		x, top = s.unary(c.I0, s.mul(x, top)), s.unary(c.I0, top)
+		return s.div(x, top)
+	})
+}

@@ -1,0 +1,29 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+// What the tests outside of the package, which run over the façade, need of it.
+var (
+	CastTo     = rowMajorCopy
+	FillWith   = fillWith
+	Expanded   = view.Expand
+	Lanes      = lanes
+	Permuted   = view.Permute
+	Power      = power
+	ReleaseAll = releaseAll
+	Reshaped   = reshape
+
+	Given    = given
+	Ramp     = ramp
+	Flat     = flat
+	OnMeta   = onMeta
+	SameBits = sameBits
+	CodeOf   = codeOf
+	Cycle    = cycle
+)
+
+// Elements are the elements of a contiguous tensor.
+func Elements[T any](t *tensor.Tensor) []T { return elements[T](t) }

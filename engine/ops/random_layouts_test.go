@@ -1,0 +1,62 @@
+package ops
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Certain outcomes come out whatever the layouts of parameters and outputs: each element is drawn with its own parameter.
+func TestParametersBelongToTheirElements(t *testing.T) {
+	sizes := []int64{3, 4}
+	layouts := map[string][]int64{"contiguous": {4, 1}, "transposed": {1, 3}, "with a step": {8, 2}, "transposed with a step": {2, 6}}
+	laid := func(strides []int64, values bool) *tensor.Tensor {
+		x, err := tensor.EmptyStrided("test", sizes, strides, dtype.Float32, device.Host)
+		require.NoError(t, err)
+		t.Cleanup(x.Release)
+		for i := range int64(12) {
+			v := 0.0
+			if values && i*i%5 < 2 {
+				v = 1
+			}
+			tensor.Put(unsafe.Add(x.Data(), 4*(i/4*strides[0]+i%4*strides[1])), dtype.Float32, dtype.FloatScalar(v))
+		}
+		return x
+	}
+	want := flat(t, laid(layouts["contiguous"], true))
+	for of, strides := range layouts {
+		p := laid(strides, true)
+		drawn, err := Bernoulli(nil, p, nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, flat(t, drawn), "bernoulli of %s", of)
+		drawn.Release()
+		counts, err := Poisson(p, nil)
+		require.NoError(t, err)
+		for i, n := range flat(t, counts) {
+			assert.True(t, n == 0 || want[i] > 0, "poisson of %s: %v at %d of rate 0", of, n, i)
+		}
+		counts.Release()
+		for into, strides := range layouts {
+			name := fmt.Sprintf("%s into %s", of, into)
+			out := laid(strides, false)
+			_, err := Bernoulli(out, p, nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, flat(t, out), "bernoulli of %s", name)
+			out = laid(strides, false)
+			require.NoError(t, FillBernoulliEach(out, p, nil))
+			assert.Equal(t, want, flat(t, out), "bernoulli_ of %s", name)
+			out = laid(shape.ContiguousStrides(sizes), false)
+			_, err = NormalTensors(out, p, laid(strides, false), nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, flat(t, out), "normal of %s", name)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// quoted puts each name between quotes.
+func quoted(quote string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = quote + name + quote
+	}
+	return out
+}
+
+// dtypeNames are the names of the dtypes that tensors have; count leaves out the last ones.
+func dtypeNames(count int) []string {
+	var names []string
+	for _, d := range schema.DTypes[:count] {
+		names = append(names, d.String())
+	}
+	return names
+}
+
+// enumerators are the constants of a C enumeration, a line each, with what there is to say of some.
+func enumerators(prefix string, names []string, notes map[string]string) string {
+	var b strings.Builder
+	for i, name := range names {
+		comma := ","
+		if i == len(names)-1 {
+			comma = ""
+		}
+		line := fmt.Sprintf("  %s%s = %d%s", prefix, strings.ToUpper(strings.TrimSuffix(name, "_format")), i, comma)
+		if note := notes[name]; note != "" {
+			line += "  // " + note
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// headerEnums are the enumerations of tensor.h.
+func headerEnums() map[string]string {
+	return map[string]string{
+		"DTypes":  enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{dtype.QUint8.String(): "the quantized types: storages hold their integers, tensors have none of them"}),
+		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "sizes, strides and dtype without data", "mps": "these have a name here and no backend"}),
+		"Layouts": enumerators("TENSOR_", schema.Layouts, nil),
+		"Formats": enumerators("TENSOR_", schema.MemoryFormats, nil),
+	}
+}
+
+// cNames is a header with the names behind the enumerations, for initializers.
+func cNames() string {
+	var dtypes []string
+	for _, d := range schema.DTypes {
+		dtypes = append(dtypes, fmt.Sprintf("{%q, %d}", d.String(), d.Size()))
+	}
+	text := cBanner + "// Names by number; dtypes have the bytes of an element too.\n"
+	for _, t := range []struct {
+		name  string
+		items []string
+	}{{"DTYPES", dtypes}, {"DEVICES", quoted(`"`, schema.Devices)}, {"LAYOUTS", quoted(`"`, schema.Layouts)}, {"FORMATS", quoted(`"`, schema.MemoryFormats)}} {
+		text += fmt.Sprintf("#define LT_%s_BY_NUMBER {%s}\n", t.name, strings.Join(t.items, ", "))
+	}
+	return text
+}
+
+// pythonNames is the module of the same names; dtypes have the bytes of an element and a letter for their kind.
+func pythonNames() string {
+	text := pythonBanner + "# Names by number. Dtypes: name, bytes of an element, kind (bool, unsigned, int, float, complex, quantized).\nDTYPES = (\n"
+	var real []string
+	for _, d := range schema.DTypes {
+		kind := map[dtype.Category]string{dtype.Boolean: "b", dtype.Integral: "i", dtype.Floating: "f", dtype.Complex: "c"}[d.Category()]
+		switch {
+		case d >= dtype.Count:
+			kind = "q"
+		case !d.IsSigned() && kind == "i":
+			kind = "u"
+		}
+		text += fmt.Sprintf("    (%q, %d, %q),\n", d.String(), d.Size(), kind)
+		real = append(real, fmt.Sprint(int(d.ToReal())))
+	}
+	text += fmt.Sprintf(")\n# The dtypes of the real parts.\nREAL = (%s)\n", strings.Join(real, ", "))
+	for _, t := range []struct {
+		name  string
+		items []string
+	}{{"DEVICES", schema.Devices}, {"LAYOUTS", schema.Layouts}, {"FORMATS", schema.MemoryFormats}} {
+		text += fmt.Sprintf("%s = (%s)\n", t.name, strings.Join(quoted(`"`, t.items), ", "))
+	}
+	return text
+}
+
+// nodeDTypes are the names of the dtypes that the Node package knows: it has none for pairs of bfloat16.
+func nodeDTypes() []string {
+	return slices.DeleteFunc(dtypeNames(dtype.Count), func(name string) bool { return name == dtype.BComplex32.String() })
+}
+
+// nodeConstants are the strings that the Node package exports under their names in camel case.
+func nodeConstants() []string {
+	return slices.Concat(nodeDTypes(), schema.Layouts[:1], schema.MemoryFormats)
+}
+
+func nodeConstantsModule() string {
+	text := cBanner + "'use strict';\n\n// Dtypes, layouts and memory formats are strings; these are their names.\nmodule.exports = {\n"
+	for _, name := range nodeConstants() {
+		text += fmt.Sprintf("  %s: '%s',\n", schema.Camel(name, false), name)
+	}
+	return text + "};\n"
+}
+
+// nodeConstantTypes are the declarations of the constants and of the types that they belong to.
+func nodeConstantTypes() map[string]string {
+	union := func(names []string) string { return strings.Join(quoted("'", names), " | ") }
+	text := ""
+	for _, name := range nodeConstants() {
+		text += fmt.Sprintf("export const %s: '%s';\n", schema.Camel(name, false), name)
+	}
+	return map[string]string{"DTypes": union(nodeDTypes()), "Layouts": union(schema.Layouts), "Formats": union(schema.MemoryFormats), "Constants": strings.TrimSuffix(text, "\n")}
+}
+
+// generateNames writes the tables of names of every language.
+func generateNames(out *output) {
+	out.write("capi/gen_names.h", cNames())
+	out.write("bindings/node/src/gen_names.h", cNames())
+	out.write(pythonDir+"gen_names.py", pythonNames())
+	out.write("bindings/node/lib/gen_constants.js", nodeConstantsModule())
+}

@@ -1,0 +1,132 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Load reads every entry of dir, in the order of file names and of entries in a file.
+func Load(dir string) ([]*Operator, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Operator
+	byID := map[string]*Operator{}
+	for _, file := range files {
+		ops, err := read(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range ops {
+			if other, ok := byID[o.ID()]; ok {
+				return nil, o.wrong(fmt.Errorf("also defined in %s", other.file))
+			}
+			byID[o.ID()] = o
+		}
+		all = append(all, ops...)
+	}
+	for _, o := range all {
+		if err := o.inherit(byID); err != nil {
+			return nil, o.wrong(err)
+		}
+	}
+	for _, o := range all {
+		if err := o.check(); err != nil {
+			return nil, o.wrong(err)
+		}
+	}
+	return all, checkAll(all)
+}
+
+// wrong names the file and the entry that an error is about.
+func (o *Operator) wrong(err error) error {
+	return fmt.Errorf("%s: %s: %w", o.file, o.Func, err)
+}
+
+// read reads the entries of one file and parses their signatures.
+func read(file string) ([]*Operator, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var list []yaml.Node
+	if err := yaml.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var ops []*Operator
+	for i := range list {
+		o, err := decode(&list[i])
+		o.file = file
+		o.Family = strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if err == nil {
+			err = o.parse()
+		}
+		if err != nil {
+			return nil, o.wrong(err)
+		}
+		ops = append(ops, o)
+	}
+	return ops, nil
+}
+
+// decode reads one entry, so that what it has too much is told with its name.
+func decode(node *yaml.Node) (*Operator, error) {
+	o := new(Operator)
+	text, err := yaml.Marshal(node)
+	if err != nil {
+		return o, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	return o, d.Decode(o)
+}
+
+// inherit fills in what another name of an operator does not say itself.
+func (o *Operator) inherit(byID map[string]*Operator) error {
+	switch {
+	case o.AliasOf != "":
+	case !o.signed():
+		return fmt.Errorf("no argument list in signature")
+	case o.Go == Camel(o.ID(), true):
+		return fmt.Errorf("go is the name that the function has without it")
+	default:
+		return nil
+	}
+	of := byID[o.AliasOf]
+	if of == nil || of.AliasOf != "" {
+		return fmt.Errorf("alias_of %q is not an entry, or another name itself", o.AliasOf)
+	}
+	if !o.signed() {
+		o.Args, o.Returns = of.Args, of.Returns
+		o.Func += of.Func[strings.Index(of.Func, "("):]
+	}
+	if o.Go != "" {
+		return fmt.Errorf("go is that of %s", o.AliasOf)
+	}
+	o.Go = of.GoName()
+	if o.Variants == nil {
+		o.Variants = of.Variants
+	}
+	if o.Tags == nil {
+		o.Tags = of.Tags
+	}
+	if o.Words == nil {
+		o.Words = of.Words
+	}
+	for to, from := range map[*string]string{&o.Category: of.Category, &o.DTypes: of.DTypes, &o.Promotion: of.Promotion, &o.Since: of.Since,
+		&o.Doc: "Another name of `" + of.Name + "`.\n" + of.Doc} {
+		if *to == "" {
+			*to = from
+		}
+	}
+	return nil
+}
+
+// signed tells whether the entry has a signature of its own.
+func (o *Operator) signed() bool { return strings.Contains(o.Func, "(") }

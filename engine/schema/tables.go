@@ -1,0 +1,40 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+)
+
+// The names that the C header and the packages have too, in the order of their numbers.
+var (
+	DTypes        = list[dtype.DType]()
+	Devices       = named[device.Type]()
+	Layouts       = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+	MemoryFormats = named[shape.MemoryFormat]()
+)
+
+type enumeration interface {
+	~int8
+	fmt.Stringer
+}
+
+// list has the values from 0 to the last that has a name.
+func list[T enumeration]() []T {
+	var all []T
+	for v := T(0); v.String() != T(-1).String(); v++ {
+		all = append(all, v)
+	}
+	return all
+}
+
+func named[T enumeration]() []string {
+	var names []string
+	for _, v := range list[T]() {
+		names = append(names, strings.TrimPrefix(v.String(), "torch."))
+	}
+	return names
+}
