@@ -1,5 +1,5 @@
-// One thread frees, resizes, shares or reshapes what the calls of others use: these get the right answer,
-// or an error that says what happens, and no memory that is gone.
+// One thread frees, resizes, shares or reshapes what the calls of others use: these get the right
+// answer, or an error that says what happens, and no memory that is gone.
 #include <pthread.h>
 #include <stdatomic.h>
 
