@@ -19,8 +19,6 @@ UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 UNINITIALISED = ("empty", "new_empty", "resize_")
 # Python's functions of these names give a part of the results, or give them in another arrangement.
 COMPOSED = ("unique", "unique_consecutive", "histogramdd", "tensordot", "gradient")
-# They take their tensors one by one in Python.
-VARIADIC = ("broadcast_tensors", "meshgrid", "cartesian_prod", "block_diag", "einsum")
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
@@ -84,7 +82,7 @@ def call_python(call):
     positional = [v for a, v in arguments if not a["kwonly"]]
     while positional and positional[-1] is None:
         positional.pop()
-    if operator["name"] in VARIADIC:
+    if operator["variadic"]:
         positional = [item for v in positional for item in (v if isinstance(v, list) else [v])]
     torch.manual_seed(0)
     if form["mode"] == "inplace" or form["method"]:

@@ -9,12 +9,14 @@ import (
 
 // testOperator is what the tests that call every operator need to know of one.
 type testOperator struct {
-	Name     string     `json:"name"`
-	ID       string     `json:"id"` // with the overload
-	Go       string     `json:"go"` // other names of an operator share its function
-	Node     string     `json:"node"`
-	Variants []string   `json:"variants"`
-	Category string     `json:"category"`
+	Name     string   `json:"name"`
+	ID       string   `json:"id"` // with the overload
+	Go       string   `json:"go"` // other names of an operator share its function
+	Node     string   `json:"node"`
+	Variants []string `json:"variants"`
+	Category string   `json:"category"`
+	// Variadic operators take their tensors one by one in Python.
+	Variadic bool       `json:"variadic"`
 	Forms    []testForm `json:"forms"`
 	Args     []testArg  `json:"args"`
 	Returns  []string   `json:"returns"`
@@ -46,7 +48,7 @@ func generateCases(out *output, ops []*schema.Operator) error {
 	list := make([]testOperator, 0, len(ops))
 	for _, o := range ops {
 		t := testOperator{Name: o.Name, ID: o.ID(), Go: o.GoName(), Node: nodeName(o.Name), Variants: o.Variants, Category: o.Category,
-			Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
+			Variadic: o.Python.Variadic, Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
 		for _, a := range o.Args {
 			python := a.Name
 			if python == "self" {

@@ -132,7 +132,7 @@ func (v *pyOverload) takesOut() bool { return v.op.Has("out") && !v.inplace }
 
 // factory tells whether the function also takes requires_grad and pin_memory.
 func (v *pyOverload) factory() bool {
-	if v.op.Category != "creation" && v.op.Category != "random" || strings.HasPrefix(v.op.Name, "generator_") {
+	if v.op.Category != "creation" && v.op.Category != "random" || v.op.Python.Internal {
 		return false
 	}
 	return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return a.Name == "device" })
