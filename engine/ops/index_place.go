@@ -47,7 +47,7 @@ func (a *indexed) read(op string, out, self *tensor.Tensor) error {
 	return a.run(op, gatherKernel, to, from, a.index)
 }
 
-// change is an indexed write with its views made, after which nothing but the kernel remains.
+// change is a join into indexed places with its views made, after which nothing but the kernel remains.
 type change struct {
 	at       *indexed
 	op       string
@@ -60,26 +60,6 @@ func (c *change) run() error { return c.at.run(c.op, c.k, c.to, c.at.index, c.fr
 func (c *change) close() {
 	c.to.Release()
 	c.from.Release()
-}
-
-// storing is the change that stores source, of self's dtype, at the indexed places of self; the last of several writes to a
-// place stays.
-func (a *indexed) storing(op string, self, source *tensor.Tensor) (*change, error) {
-	from, err := view.Expand(op, source, a.sizes)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Release()
-	raw, err := view.Raw(op, from, from.Sizes(), from.Strides())
-	if err != nil {
-		return nil, err
-	}
-	to, err := view.Raw(op, self, a.sizes, a.strides)
-	if err != nil {
-		raw.Release()
-		return nil, err
-	}
-	return &change{a, op, putKernel, to, raw}, nil
 }
 
 // joining is the change that joins source, of self's dtype, into the indexed places of self by k.
@@ -96,14 +76,24 @@ func (a *indexed) joining(op string, k *kernel.Kernel, self, source *tensor.Tens
 	return &change{a, op, k, to, from}, nil
 }
 
-// write makes the change storing.
+// write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
 func (a *indexed) write(op string, self, source *tensor.Tensor) error {
-	c, err := a.storing(op, self, source)
+	from, err := view.Expand(op, source, a.sizes)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	return c.run()
+	defer from.Release()
+	raw, err := view.Raw(op, from, from.Sizes(), from.Strides())
+	if err != nil {
+		return err
+	}
+	defer raw.Release()
+	to, err := view.Raw(op, self, a.sizes, a.strides)
+	if err != nil {
+		return err
+	}
+	defer to.Release()
+	return a.run(op, putKernel, to, a.index, raw)
 }
 
 // combine makes the change joining.

@@ -115,19 +115,7 @@ func firstOut(t *testing.T, first *tensor.Tensor, results []*tensor.Tensor) []*t
 }
 
 // operandsOf lists the tensors among the arguments.
-func operandsOf(c call) (list []*tensor.Tensor) {
-	for _, a := range c.args[c.outs:] {
-		switch x := a.Interface().(type) {
-		case *tensor.Tensor:
-			if x != nil {
-				list = append(list, x)
-			}
-		case []*tensor.Tensor:
-			list = append(list, x...)
-		}
-	}
-	return list
-}
+func operandsOf(c call) []*tensor.Tensor { return tensorsOf(c.args[c.outs:]...) }
 
 var outCases = []outCase{
 	{"out with gaps", func(t *testing.T, _ call, results []*tensor.Tensor) (outs []*tensor.Tensor) {

@@ -16,11 +16,8 @@ const (
 	Extension1 // kinds that are not the library's own
 	Extension2
 
-	keyCount = iota
+	KeyCount = iota // the number of keys
 )
-
-// KeyCount is the number of keys.
-const KeyCount = keyCount
 
 // First is the key whose layer is entered first, alone.
 func (k Keys) First() Keys { return k & -k }
