@@ -1,17 +1,31 @@
 package iter
 
 import (
+	"math"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // places mirrors place_params of places.h.
-type places struct{ step, size, bad, failed int64 }
+type places struct{ step, size, bad, failed, checked int64 }
+
+const (
+	// An index whose elements are each used more than reuse times is checked once, into a copy.
+	reuse = 16
+	// Calls with fewer elements do not repay the copy.
+	copiedFrom = 4096
+)
+
+var locateKernel = kernel.Get("locate")
 
 // RunIndexed is Run for a kernel with an index operand. The first operand is the output; step is the number of bytes from one
 // position of the indexed operand to the next, size the number of positions. The kernel checks every index as it uses it, as
@@ -21,10 +35,25 @@ func RunIndexed(op string, k *kernel.Kernel, compute dtype.DType, operands []*te
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
+	p := places{step: step, size: size}
+	if at := strings.IndexByte(k.Operands, 'l'); usedOften(operands[0], operands[at]) {
+		checked, err := checkedCopy(op, operands[at], p)
+		if err != nil {
+			return err
+		}
+		defer checked.Release()
+		operands = slices.Clone(operands)
+		operands[at] = checked
+		p = places{step: 1, size: math.MaxInt64, checked: 1}
+	}
+	return runPlaces(op, row, k, compute, operands, p)
+}
+
+func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) error {
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
 	l.Row = row
-	*paramsOf[places](l) = places{step: step, size: size}
+	*paramsOf[places](l) = p
 	if err := prepare(op, l, k, compute, 1, operands); err != nil {
 		return err
 	}
@@ -36,9 +65,59 @@ func RunIndexed(op string, k *kernel.Kernel, compute dtype.DType, operands []*te
 		}
 	})
 	if p := found.Load(); p != nil {
-		return status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, size)
+		return status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
 	}
 	return nil
+}
+
+// usedOften tells whether the elements of an index are used often enough to check them apart: its strides of 0 repeat them.
+func usedOften(out, index *tensor.Tensor) bool {
+	if out.Numel() < copiedFrom {
+		return false
+	}
+	return distinct(index)*reuse <= out.Numel()
+}
+
+// distinct counts the elements of t that have a place of their own.
+func distinct(t *tensor.Tensor) int64 {
+	n := int64(1)
+	for d, size := range t.Sizes() {
+		if t.Strides()[d] != 0 {
+			n *= size
+		}
+	}
+	return n
+}
+
+// checkedCopy holds, for each element of index and expanded as that is, the bytes to the position that it names.
+func checkedCopy(op string, index *tensor.Tensor, p places) (*tensor.Tensor, error) {
+	sizes, strides, none := slices.Clone(index.Sizes()), make([]int64, index.Dim()), make([]int64, index.Dim())
+	step := int64(1)
+	for d := index.Dim() - 1; d >= 0; d-- {
+		if index.Strides()[d] == 0 {
+			sizes[d] = 1
+			continue
+		}
+		strides[d] = step
+		step *= sizes[d]
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	bytes := s.Keep(tensor.EmptyStrided(op, index.Sizes(), strides, dtype.Int64, device.Host))
+	zero := s.Keep(tensor.Zeros(op, nil, dtype.Int64, device.Host))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	to := s.Keep(bytes.View(op, sizes, strides, 0))
+	zeros := s.Keep(zero.View(op, sizes, none, 0))
+	from := s.Keep(index.View(op, sizes, index.Strides(), index.Offset()))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if err := runPlaces(op, locateKernel.Row(dtype.Int64), locateKernel, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p); err != nil {
+		return nil, err
+	}
+	return s.Give(bytes)
 }
 
 // OutOfRange finds an element of index that is not in [0, size), or, where wrap is set, not in [-size, size).

@@ -19,10 +19,9 @@ type Reduction struct {
 	Out                     [2]uintptr
 	Totals                  uintptr
 	Kept, Reduced, Pieces   int32
-	Columns                 uint8
 	Memory, Compute         dtype.DType
 	OutMemory               [2]dtype.DType
-	Base, Count             int64
+	Columns, Base, Count    int64
 	Params                  [2]float64
 	KeptSizes, KeptIn       [64]int64
 	KeptOut                 [2][64]int64

@@ -319,7 +319,7 @@ func TestReductionsOfTiersAgree(t *testing.T) {
 			in := values(r, d, kept*reduced, false)
 			compute := func(t *table) []byte {
 				out := make([]byte, kept*result.Size())
-				l := Reduction{Kept: 1, Reduced: 1, Columns: uint8(columns), Memory: d, Compute: d, Count: reduced}
+				l := Reduction{Kept: 1, Reduced: 1, Columns: columns * kept, Memory: d, Compute: d, Count: reduced}
 				l.OutMemory[0] = result
 				l.KeptSizes[0], l.ReducedSizes[0], l.KeptOut[0][0] = kept, reduced, result.Size()
 				l.KeptIn[0], l.ReducedIn[0] = reduced*d.Size(), d.Size()

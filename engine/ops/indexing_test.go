@@ -168,18 +168,24 @@ func TestScatterKeepsTheOrderOfTheIndex(t *testing.T) {
 
 // Rows of adjacent elements, and the same through turned views, whose elements have gaps.
 func TestGatherAndScatterAlongTheLastDimension(t *testing.T) {
-	const rows, n = 3, 50
+	for _, n := range []int{50, 64, 65, 193} { // kernels take 64 indices at a time
+		gatherAndScatterRows(t, 3, n)
+	}
+}
+
+func gatherAndScatterRows(t *testing.T, rows, n int) {
 	at := make([]float64, rows*n)
 	for i := range at {
 		at[i] = float64(i * 7 % n)
 	}
+	shape, turned := []int64{int64(rows), int64(n)}, []int64{int64(n), int64(rows)}
 	for _, d := range []dtype.DType{dtype.Uint8, dtype.Float16, dtype.Int32, dtype.Float64, dtype.Complex128} {
-		x, index := given(t, d, []int64{rows, n}, make([]float64, rows*n)...), given(t, dtype.Int64, []int64{rows, n}, at...)
-		for i := range int64(rows * n) {
+		x, index := given(t, d, shape, make([]float64, rows*n)...), given(t, dtype.Int64, shape, at...)
+		for i := range int64(len(at)) {
 			tensor.Put(elementAt(x, i), d, dtype.IntScalar(i%97))
 		}
 		transposed := func(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
-			v, err := x.View("test", []int64{n, rows}, []int64{1, n}, 0)
+			v, err := x.View("test", turned, []int64{1, int64(n)}, 0)
 			require.NoError(t, err)
 			t.Cleanup(v.Release)
 			return v
@@ -208,18 +214,68 @@ func TestGatherAndScatterAlongTheLastDimension(t *testing.T) {
 					want[row+to] += value
 				}
 			}
+			for i := range want {
+				if d == dtype.Uint8 {
+					want[i] = float64(uint8(want[i]))
+				}
+			}
 			got, err := run(x, 1, index)
 			require.NoError(t, err)
 			assert.Equal(t, want, flat(t, got), "%s of %v", name, d)
 			got.Release()
 			got, err = run(transposed(t, x), 0, transposed(t, index))
 			require.NoError(t, err)
-			back, err := got.View("test", []int64{rows, n}, []int64{got.Strides()[1], got.Strides()[0]}, 0)
+			back, err := got.View("test", shape, []int64{got.Strides()[1], got.Strides()[0]}, 0)
 			require.NoError(t, err)
 			assert.Equal(t, want, flat(t, back), "turned %s of %v", name, d)
 			back.Release()
 			got.Release()
 		}
+	}
+}
+
+// An index of columns is the same for every row: of many rows it is checked once.
+func TestColumnsOfFewAndManyRows(t *testing.T) {
+	const columns = 300
+	picked, wrapped := make([]int64, columns), make([]int64, columns)
+	for i := range picked {
+		picked[i] = int64(i) * 7 % columns
+		wrapped[i] = picked[i] - int64(i%2)*columns
+	}
+	index, item := vectorOf(t, picked...), []IndexItem{sliceItem(NoInt, NoInt, NoInt), with(vectorOf(t, wrapped...))}
+	for _, rows := range []int64{1, 13, 14, 15, 16, 17, 200} {
+		x := counting(t, dtype.Int32, rows, columns)
+		zero := given(t, dtype.Int32, []int64{rows, columns}, make([]float64, rows*columns)...)
+		read, written := make([]float64, rows*columns), make([]float64, rows*columns)
+		for i := range read {
+			row, column := i/columns*columns, i%columns
+			from := row + int(picked[column])
+			read[i], written[from] = float64(from), float64(i)
+		}
+		for name, c := range map[string]struct {
+			run  func() (*tensor.Tensor, error)
+			want []float64
+		}{
+			"index":        {func() (*tensor.Tensor, error) { return IndexGet(x, item) }, read},
+			"index_select": {func() (*tensor.Tensor, error) { return IndexSelect(nil, x, 1, index) }, read},
+			"index_copy":   {func() (*tensor.Tensor, error) { return IndexCopy(nil, zero, 1, index, x) }, written},
+			"index_add": {func() (*tensor.Tensor, error) {
+				return IndexAdd(nil, zero, 1, index, x, dtype.IntScalar(1))
+			}, written},
+			"set": {func() (*tensor.Tensor, error) {
+				to, err := Clone(zero, shape.Preserve)
+				require.NoError(t, err)
+				return to, IndexSet(to, item, x)
+			}, written},
+		} {
+			got, err := c.run()
+			require.NoError(t, err, name)
+			assert.Equal(t, c.want, flat(t, got), "%s of %d rows", name, rows)
+			got.Release()
+		}
+		far := vectorOf(t, append(slices.Clone(picked[1:]), columns)...)
+		_, err := IndexSelect(nil, x, 1, far)
+		assert.ErrorContains(t, err, "index 300 is out of bounds for dimension 1 with size 300", "%d rows", rows)
 	}
 }
 

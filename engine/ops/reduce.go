@@ -20,8 +20,8 @@ const (
 	// alone and are combined in order, so that results are the same for any number of threads.
 	pieceElements = 1 << 16
 	maxPieces     = 256
-	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones. Where the number
-	// of columns that are reduced together has a say in the order of the additions, so many are.
+	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones, but not across
+	// so few columns, whose rows may be reduced several at a time.
 	fewOutputs = 64
 	// Rows of up to shortRow elements are reduced side by side rather than each for itself.
 	shortRow = 8
@@ -141,7 +141,7 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 	}
 	l.Columns = 0
 	if len(kept.dims) > 0 && sideBySide(&kept.dims[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
-		l.Columns = 1
+		l.Columns = kept.dims[0].size
 	}
 	if outputs*count < 2*iter.Grain {
 		kernel.Call(reduceDriver, unsafe.Pointer(l))
@@ -196,51 +196,32 @@ func (r reducer) pieces(op string, l *kernel.Reduction, outputs, count int64) er
 	return nil
 }
 
-// splitKept cuts a kept dimension over threads: the one of most units, which are the least parts that it may be cut into. The
-// units follow from the shape alone.
+// splitKept cuts the longest kept dimension over threads.
 func splitKept(l *kernel.Reduction, work int64) {
-	cut, units, unit := 0, int64(1), int64(1)
-	for i, size := range l.KeptSizes[:l.Kept] {
-		u := int64(1)
-		if i == 0 && l.Columns != 0 && !columnsApart(l) {
-			u = fewOutputs
-		}
-		if n := (size + u - 1) / u; n > units {
-			cut, units, unit = i, n, u
+	longest, size := 0, int64(1)
+	for i, s := range l.KeptSizes[:l.Kept] {
+		fewColumns := i == 0 && l.Columns != 0 && s <= fewOutputs
+		if s > size && !fewColumns {
+			longest, size = i, s
 		}
 	}
-	if units == 1 || unit == 1 && parallel.Threads() == 1 {
+	if size == 1 || parallel.Threads() == 1 {
 		kernel.Call(reduceDriver, unsafe.Pointer(l))
 		return
 	}
-	size := l.KeptSizes[cut]
-	parallel.For(units, max(iter.Grain*units/work, 1), func(begin, end int64) {
+	parallel.For(size, max(iter.Grain*size/work, 1), func(begin, end int64) {
 		piece := reductions.Get().(*kernel.Reduction)
 		defer reductions.Put(piece)
-		step := unit
-		if unit == 1 {
-			step = end - begin
-		}
-		for at := begin * unit; at < min(end*unit, size); at += step {
-			*piece = *l
-			piece.KeptSizes[cut] = min(step, size-at)
-			piece.In += uintptr(at * l.KeptIn[cut])
-			for k := range piece.Out {
-				if piece.Out[k] != 0 {
-					piece.Out[k] += uintptr(at * l.KeptOut[k][cut])
-				}
+		*piece = *l
+		piece.KeptSizes[longest] = end - begin
+		piece.In += uintptr(begin * l.KeptIn[longest])
+		for k := range piece.Out {
+			if piece.Out[k] != 0 {
+				piece.Out[k] += uintptr(begin * l.KeptOut[k][longest])
 			}
-			kernel.Call(reduceDriver, unsafe.Pointer(piece))
 		}
+		kernel.Call(reduceDriver, unsafe.Pointer(piece))
 	})
-}
-
-// columnsApart tells whether each of the columns that are reduced side by side is added up in an order of its own: rows are
-// neither gathered into blocks, whose height follows from their width, nor so short that they are taken several at a time.
-func columnsApart(l *kernel.Reduction) bool {
-	width := l.KeptIn[0] * l.KeptSizes[0]
-	adjacent := l.Memory == l.Compute && l.KeptIn[0] == l.Memory.Size()
-	return adjacent && (l.ReducedIn[0] > width || l.ReducedIn[0] == width && l.KeptSizes[0] > fewOutputs)
 }
 
 // reducedSizes are the sizes that remain of sizes when the dimensions in mask are reduced.

@@ -112,6 +112,62 @@ func TestSearchsortedPassesNaN(t *testing.T) {
 	}
 }
 
+// Many values are searched for as each of them is, in sequences that are in order and in others, where the search of the textbooks
+// has its say.
+func TestSearchesForManyAreThoseForEach(t *testing.T) {
+	nan := math.NaN()
+	for _, sequence := range [][]float64{{1, 2, 2, 3, 5, 8}, {3, 1, 2, 9, 0, 4, 4}, {1, nan, 2, 3, nan}, {nan}, {-2}} {
+		for _, d := range []dtype.DType{dtype.BFloat16, dtype.Float32, dtype.Float64} {
+			sorted := given(t, d, []int64{int64(len(sequence))}, sequence...)
+			many := given(t, d, []int64{40}, slices.Repeat([]float64{3, 0, nan, 2, math.Inf(1), -3, 4, 8}, 5)...)
+			for _, right := range []bool{false, true} {
+				got, err := Searchsorted(nil, sorted, many, false, right, "", nil)
+				require.NoError(t, err)
+				for i, at := range flat(t, got) {
+					one, err := Searchsorted(nil, sorted, part(t, many, int64(i), int64(i+1), 1), false, right, "", nil)
+					require.NoError(t, err)
+					assert.Equal(t, flat(t, one), []float64{at}, "%v of %v in %v, right=%v", valuesOf(t, many)[i], d, sequence, right)
+					one.Release()
+				}
+				got.Release()
+			}
+		}
+	}
+}
+
+// A few of many, which are kept in a heap, are those that a sort begins with.
+func TestTopkBeginsTheSort(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Int8, dtype.Float16, dtype.Float32, dtype.Float64} {
+		for _, n := range []int64{64, 65, 127, 128, 129, 193, 1000, 5003} {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = float64((i*7919)%251 - 125)
+			}
+			if values[n/2] = math.NaN(); d == dtype.Int8 {
+				values[n/2] = 126
+			}
+			x := given(t, d, []int64{n}, values...)
+			for _, largest := range []bool{true, false} {
+				sorted, places, err := Sort(nil, nil, x, 0, largest)
+				require.NoError(t, err)
+				for _, k := range []int64{1, n / 64, n/64 + 1} {
+					top, at, err := Topk(nil, nil, x, k, 0, largest, true)
+					require.NoError(t, err)
+					want, got := flat(t, part(t, sorted, 0, k, 1)), flat(t, top)
+					assert.True(t, sameBits(want, got), "%d of %d %v, largest=%v: %v, not %v", k, n, d, largest, got, want)
+					for i, from := range flat(t, at) {
+						assert.True(t, sameBits([]float64{values[int(from)]}, got[i:i+1]), "index %v of %d %v", from, n, d)
+					}
+					top.Release()
+					at.Release()
+				}
+				sorted.Release()
+				places.Release()
+			}
+		}
+	}
+}
+
 // The values of a sort may go to where they came from, whatever the dtype and the strides.
 func TestSortsGoIntoTheirInput(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float32, dtype.Int64, dtype.Uint8, dtype.Float64, dtype.BFloat16} {

@@ -10,14 +10,22 @@ namespace {
 
 // The parameters of a kernel with an index operand: the bytes from one position of the indexed
 // operand to the next, the number of positions, and an index that is none of them, with whether
-// there is one. Such an index ends the run.
+// there is one. Such an index ends the run. Where `checked` is set, nobody else writes to the
+// indices, which are bytes.
 struct place_params {
-  int64_t step, size, bad, failed;
+  int64_t step, size, bad, failed, checked;
 };
 
 class Places {
   place_params *params;
   int64_t step, size;
+
+  LT_INLINE int64_t wrapped(int64_t index) const { return index + (index < 0 ? size : 0); }
+
+  void fail(int64_t index) const {
+    params->bad = index;
+    params->failed = 1;
+  }
 
  public:
   LT_INLINE explicit Places(const void *p)
@@ -29,11 +37,56 @@ class Places {
   // end where it is negative; -1 where it names none.
   LT_INLINE int64_t operator()(const char *index) const {
     const int64_t i = *(const volatile int64_t *)index;
-    const int64_t at = i < 0 ? i + size : i;
+    const int64_t at = wrapped(i);
     if ((uint64_t)at < (uint64_t)size) return at * step;
-    params->bad = i;
-    params->failed = 1;
+    fail(i);
     return -1;
+  }
+
+  // Calls f(i, bytes) for n indices that lie apart bytes from each other, none of the block of them
+  // that holds one that names no element. A block is copied, so that what was checked is what is
+  // used. T is the dtype of the indexed elements, whose step is mostly their size.
+  template <class T, class F>
+  LT_INLINE void each(const char *index, int64_t apart, int64_t n, F f) const {
+    if (params->checked) {
+      for (int64_t i = 0; i < n; i++) f(i, *(const int64_t *)(index + i * apart) * step);
+      return;
+    }
+    int64_t start = 0;
+    for (; start + kBlock <= n; start += kBlock)
+      if (!few<T>(index, apart, start, kBlock, f)) return;
+    if (start < n) few<T>(index, apart, start, n - start, f);
+  }
+
+ private:
+  static constexpr int64_t kBlock = 64;
+
+  // Up to kBlock indices from number start; whether there were elements at all of them.
+  template <class T, class F>
+  LT_INLINE bool few(const char *index, int64_t apart, int64_t start, int64_t n, F f) const {
+    int64_t block[kBlock];
+    uint64_t outside = 0;  // its highest bit is set where one lay before 0 or after size - 1
+    const auto take = [&](int64_t i, int64_t named) {
+      const int64_t at = wrapped(named);
+      outside |= (uint64_t)at | ((uint64_t)size - 1 - (uint64_t)at);
+      block[i] = at;
+    };
+    const char *from = index + start * apart;
+    if (apart == 8)
+      for (int64_t i = 0; i < n; i++) take(i, ((const int64_t *)from)[i]);
+    else
+      for (int64_t i = 0; i < n; i++) take(i, *(const int64_t *)(from + i * apart));
+    if (outside >> 63) {
+      const int64_t *bad = block;
+      while ((uint64_t)*bad < (uint64_t)size) bad++;
+      fail(*bad < 0 ? *bad - size : *bad);
+      return false;
+    }
+    if (step == (int64_t)sizeof(T))
+      for (int64_t i = 0; i < n; i++) f(start + i, block[i] * (int64_t)sizeof(T));
+    else
+      for (int64_t i = 0; i < n; i++) f(start + i, block[i] * step);
+    return true;
   }
 };
 

@@ -64,8 +64,8 @@ struct Walk {
   // Adds n rows of m adjacent elements to m totals. Rows that are short and lie back to back are
   // reduced as fewer longer ones, whose totals are merged.
   void together(const char *x, int64_t n, int64_t stride, int64_t m, int64_t base, char *totals) {
-    const int64_t wide = kColumns / m / kFold * kFold, k = wide ? n / wide : 0;
-    if (op->ordered || stride != m * size || k < 4) {
+    const int64_t wide = kColumns / r->columns / kFold * kFold, k = wide ? n / wide : 0;
+    if (op->ordered || k < 4 || stride != m * size) {
       op->outer(x, n, stride, m, base, totals, r);
       return;
     }
@@ -81,11 +81,11 @@ struct Walk {
     const int64_t step = r->kept_in[0];
     odometer(r->reduced_sizes, r->reduced_in, 1, r->reduced, [&](int64_t at) {
       const int64_t n = r->reduced_sizes[0], stride = r->reduced_in[0];
-      if (!convert && (step == size || m == 1)) {
+      if (!convert && (step == size || r->columns == 1)) {
         together(x + at, n, stride, m, r->base, totals);
         return;
       }
-      const int64_t fit = kGather / m;
+      const int64_t fit = kGather / (r->columns < kColumns ? r->columns : kColumns);
       for (int64_t i = 0; i < n; i += fit) {
         int64_t k = n - i < fit ? n - i : fit;
         const char *from = x + at + i * stride;

@@ -19,32 +19,54 @@ LT_INLINE int64_t partition_point(int64_t n, F before) {
 
 constexpr int kSearches = 16;  // that run side by side, so that their loads overlap
 
-// kSearches partition points; `before` also takes the number of the search. Each halves its range
-// at the middle element, so that the results are those of the textbook's search even where NaN or a
-// lack of order makes `before` true again.
+// kSearches partition points; `before` also takes the number of the search.
 template <class F>
 LT_INLINE void partition_points(int64_t *base, int64_t n, F before) {
+  for (int k = 0; k < kSearches; k++) base[k] = 0;
+  if (n == 0) return;
+  for (; n > 1; n -= n / 2) {
+    const int64_t half = n / 2;
+    for (int k = 0; k < kSearches; k++)
+      base[k] = before(base[k] + half - 1, k) ? base[k] + half : base[k];
+  }
+  for (int k = 0; k < kSearches; k++) base[k] += before(base[k], k);
+}
+
+// The same where `before` may turn true again, at NaN or for lack of order: every search halves its
+// range at the middle element, for the results of the textbook's search. Ranges differ by one at
+// most, so that none is empty before the last step.
+template <class F>
+LT_INLINE void bisections(int64_t *base, int64_t n, F before) {
   int64_t size[kSearches];
   for (int k = 0; k < kSearches; k++) base[k] = 0, size[k] = n;
-  for (int64_t longest = n; longest > 0; longest /= 2) {
+  if (n == 0) return;
+  for (; n > 1; n >>= 1) {
     for (int k = 0; k < kSearches; k++) {
-      const int64_t half = size[k] / 2, middle = base[k] + half;
-      const bool after = (size[k] > 0) & before(middle < n ? middle : n - 1, k);
-      base[k] = after ? middle + 1 : base[k];
-      size[k] = after ? size[k] - half - 1 : half;
+      const int64_t half = size[k] >> 1, after = -(int64_t)before(base[k] + half, k);
+      base[k] += (half + 1) & after;
+      size[k] = half + (after & ((size[k] & 1) - 1));
     }
+  }
+  for (int k = 0; k < kSearches; k++) {
+    const int64_t some = -(int64_t)(size[k] != 0);
+    base[k] += some & (int64_t)before(base[k] & some, k);
   }
 }
 
-// Searches for count keys in turn: found(i, position) for each.
+// Searches for count keys in turn: found(i, position) for each. `ordered` tells that `before` does
+// not turn true again.
 template <class K, class Key, class F, class Found>
-LT_INLINE void search_all(int64_t count, int64_t n, Key key, F before, Found found) {
+LT_INLINE void search_all(int64_t count, int64_t n, Key key, F before, Found found, bool ordered) {
   K keys[kSearches] = {};
   int64_t at[kSearches];
   for (int64_t i = 0; i < count; i += kSearches) {
     const int m = count - i < kSearches ? (int)(count - i) : kSearches;
     for (int k = 0; k < m; k++) keys[k] = key(i + k);
-    partition_points(at, n, [&](int64_t j, int k) { return before(j, keys[k]); });
+    const auto before_key = [&](int64_t j, int k) { return before(j, keys[k]); };
+    if (ordered)
+      partition_points(at, n, before_key);
+    else
+      bisections(at, n, before_key);
     for (int k = 0; k < m; k++) found(i + k, at[k]);
   }
 }

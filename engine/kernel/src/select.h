@@ -67,7 +67,8 @@ void partial_sort(E *e, int64_t k, int64_t n, Before before = {}) {
 }
 
 // Splits n > 3 elements at the median of the second, middle and last, and gives where the larger
-// part begins. It stays among them even where NaN leaves `before` without an order.
+// part begins. It stays among them even where NaN leaves `before` without an order; keys have one,
+// so that the pivot stops both ways.
 template <class E, class Before = ByKey>
 int64_t split(E *e, int64_t n, Before before = {}) {
   const int64_t a = 1, b = n / 2, c = n - 1;
@@ -75,10 +76,11 @@ int64_t split(E *e, int64_t n, Before before = {}) {
   exchange(e[0], ab ? (bc ? e[b] : ac ? e[c] : e[a]) : (ac ? e[a] : bc ? e[c] : e[b]));
   const E pivot = e[0];
   int64_t i = 1, j = n;
+  constexpr bool ordered = __is_same(Before, ByKey);
   for (;; i++) {
-    while (i < n && before(e[i], pivot)) i++;
+    while ((ordered || i < n) && before(e[i], pivot)) i++;
     do j--;
-    while (j > 0 && before(pivot, e[j]));
+    while ((ordered || j > 0) && before(pivot, e[j]));
     if (i >= j) return i;
     exchange(e[i], e[j]);
   }

@@ -58,18 +58,13 @@ struct Gather {
       return;
     }
     if (so == (int64_t)sizeof(T) && ss == 0 && si == 8) {
-      for (int64_t i = 0; i < n; i++) {
-        const int64_t at = place(index + 8 * i);
-        if (at < 0) return;
-        ((T *)out)[i] = *(const T *)(self + at);
-      }
+      place.each<T>(index, 8, n,
+                    [=](int64_t i, int64_t at) { ((T *)out)[i] = *(const T *)(self + at); });
       return;
     }
-    for (int64_t i = 0; i < n; i++) {
-      const int64_t at = place(index + i * si);
-      if (at < 0) return;
+    place.each<T>(index, si, n, [=](int64_t i, int64_t at) {
       *(T *)(out + i * so) = *(const T *)(self + i * ss + at);
-    }
+    });
   }
 };
 
@@ -87,11 +82,9 @@ struct Put {
       if (at >= 0) move_row<T>(self + at, so, source, ss, n);
       return;
     }
-    for (int64_t i = 0; i < n; i++) {
-      const int64_t at = place(index + i * si);
-      if (at < 0) return;
+    place.each<T>(index, si, n, [=](int64_t i, int64_t at) {
       *(T *)(self + i * so + at) = *(const T *)(source + i * ss);
-    }
+    });
   }
 };
 
@@ -101,11 +94,9 @@ struct Locate {
   static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
     const Places place(params);
     if (place.failed()) return;
-    for (int64_t i = 0; i < n; i++) {
-      const int64_t at = place(data[2] + i * s[2]);
-      if (at < 0) return;
+    place.each<T>(data[2], s[2], n, [=](int64_t i, int64_t at) {
       *(int64_t *)(data[0] + i * s[0]) = *(const int64_t *)(data[1] + i * s[1]) + at;
-    }
+    });
   }
 };
 

@@ -39,11 +39,14 @@ LT_INLINE void combine_row(char *const *data, const int64_t *s, int64_t n, const
     for (int64_t i = 0; i < n; i++) combine(self + i * so, source + i * ss);
     return;
   }
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t at = place(index + i * si);
-    if (at < 0) return;
-    combine(self + i * so + at, source + i * ss);
+  if (so == 0 && ss == (int64_t)sizeof(T)) {
+    place.each<T>(index, si, n, [=](int64_t i, int64_t at) {
+      combine(self + at, source + i * (int64_t)sizeof(T));
+    });
+    return;
   }
+  place.each<T>(index, si, n,
+                [=](int64_t i, int64_t at) { combine(self + i * so + at, source + i * ss); });
 }
 
 #define LT_SCATTER(NAME, ...)                                                             \

@@ -69,9 +69,19 @@ struct TopK {
         const auto flip = flip_of<T>(largest);
         entries(e, in, keep, largest);
         make_heap(e, keep);
-        for (int64_t i = keep; i < n; i++) {
-          const auto x = entry(in, i, flip);
-          if (x.key < e[0].key) heap_put(e, 0, keep, x);
+        constexpr int64_t kBlock = 64;  // most blocks hold nothing to keep
+        for (int64_t start = keep; start < n; start += kBlock) {
+          const int64_t end = start + kBlock < n ? start + kBlock : n;
+          auto least = flip_of<T>(true);  // no key is greater
+          for (int64_t i = start; i < end; i++) {
+            const decltype(least) key = sort_key(in[i]) ^ flip;
+            least = key < least ? key : least;
+          }
+          if (least >= e[0].key) continue;
+          for (int64_t i = start; i < end; i++) {
+            const auto x = entry(in, i, flip);
+            if (x.key < e[0].key) heap_put(e, 0, keep, x);
+          }
         }
         sort_heap(e, keep);
       } else {
@@ -114,18 +124,17 @@ struct Select {
       const T *in = (const T *)s->in + o * s->n;
       auto *e = (EntryOf<T> *)s->scratch;
       entries(e, in, s->n, false);
-      int64_t n = s->n, nan = -1;
+      int64_t numbers = s->n, at = -1;
       if constexpr (kind_of<T> == kFloating) {
-        for (int64_t i = s->n; i-- > 0;) {
-          if (e[i].key != (decltype(e->key))~(decltype(e->key))0) continue;
-          n--;
-          nan = i;  // the first in the end
-        }
+        constexpr auto nan = decltype(e->key)(~decltype(e->key)(0));
+        for (int64_t i = 0; i < s->n; i++) numbers -= e[i].key == nan;
+        if (numbers < s->n)
+          while (e[++at].key != nan) {
+          }
       }
-      int64_t at = nan;
-      if (n == s->n || (kKind == kNanMedian && n > 0)) {
-        introselect(e, (n - 1) / 2, s->n);
-        at = e[(n - 1) / 2].index;
+      if (numbers == s->n || (kKind == kNanMedian && numbers > 0)) {
+        introselect(e, (numbers - 1) / 2, s->n);
+        at = e[(numbers - 1) / 2].index;
       }
       ((T *)s->out[0])[o] = in[at];
       ((int64_t *)s->out[1])[o] = at;
@@ -162,6 +171,14 @@ struct Mode {
   }
 };
 
+// Whether n values are in order, without NaN among them.
+template <class T, class At>
+LT_INLINE bool in_order(int64_t n, At at) {
+  int64_t outside = 0;
+  for (int64_t j = 1; j < n; j++) outside += !is_at_least<T>(at(j), at(j - 1));
+  return outside == 0;
+}
+
 // in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0);
 // out[1] gets the first position at which each could be inserted, the last where params[0] is 1.
 // scratch, where given, holds the order of the rows.
@@ -173,10 +190,13 @@ struct SearchSorted {
       const int64_t *order = s->scratch ? (const int64_t *)s->scratch + o * s->inner : nullptr;
       const T *values = (const T *)s->out[0] + o * s->width;
       int64_t *out = (int64_t *)s->out[1] + o * s->width;
+      // Looking pays where there are many values to search for.
+      const bool ordered = s->width >= s->n &&
+                           in_order<T>(s->n, [=](int64_t j) { return in[order ? order[j] : j]; });
       const auto search = [=](auto before) {
         search_all<T>(
             s->width, s->n, [=](int64_t i) { return values[i]; }, before,
-            [=](int64_t i, int64_t found) { out[i] = found; });
+            [=](int64_t i, int64_t found) { out[i] = found; }, ordered);
       };
       if (order && s->params[0])
         search([=](int64_t j, T v) { return !is_greater(in[order[j]], v); });

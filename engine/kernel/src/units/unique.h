@@ -201,7 +201,8 @@ struct Member {
     search_all<K>(
         a->n, a->width, [=](int64_t i) { return sort_key(values[i]); },
         [=](int64_t j, K key) { return sort_key(sorted[j]) < key; },
-        [=](int64_t i, int64_t at) { out[i] = at < a->width && same(sorted[at], values[i]); });
+        [=](int64_t i, int64_t at) { out[i] = at < a->width && same(sorted[at], values[i]); },
+        true);
   }
 };
 
