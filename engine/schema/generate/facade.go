@@ -34,14 +34,23 @@ type function struct {
 type param struct{ name, typ string }
 
 // facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
-// engine/ops.
+// engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
-	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
+	sources := &sources{token.NewFileSet(), map[string]*function{}, map[string]string{"ops": module + opsDir}}
 	for _, dir := range []string{opsDir, compositeDir} {
-		if err := declare(dir, declared, imports); err != nil {
+		if err := sources.readDir(dir); err != nil {
 			return err
 		}
 	}
+	declared := sources.declared
+	text, err := pointwise(ops, declared)
+	if err != nil {
+		return err
+	}
+	if err := sources.readFile(pointwiseFile, text); err != nil {
+		return err
+	}
+	out.write(pointwiseFile, text)
 	var all []*function
 	seen := map[string]bool{}
 	for _, o := range ops {
@@ -51,7 +60,7 @@ func facade(out *output, ops []*schema.Operator) error {
 		seen[o.GoName()] = true
 		f, ok := declared[o.GoName()]
 		if !ok {
-			return fmt.Errorf("%s: there is no func %s in %s or %s", o.ID(), o.GoName(), opsDir, compositeDir)
+			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
 		f.op, f.any = o.Name, o.Tagged("metadata")
 		outs := len(f.params) - len(o.Args)
@@ -62,45 +71,59 @@ func facade(out *output, ops []*schema.Operator) error {
 		}
 		all = append(all, f)
 	}
-	out.write("engine/aten/gen_aten.go", facadeMethods(all, imports))
-	out.write("engine/aten/gen_backend.go", facadeBackend(all, imports))
+	out.write("engine/aten/gen_aten.go", facadeMethods(all, sources.imports))
+	out.write("engine/aten/gen_backend.go", facadeBackend(all, sources.imports))
 	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
 	return nil
 }
 
-// declare reads the exported functions of a package, and its imports by name.
-func declare(dir string, declared map[string]*function, imports map[string]string) error {
+// sources are what the hand-written files of packages declare: the exported functions, and the imports by name.
+type sources struct {
+	set      *token.FileSet
+	declared map[string]*function
+	imports  map[string]string
+}
+
+// readDir reads the hand-written files of a package.
+func (s *sources) readDir(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return err
 	}
-	set := token.NewFileSet()
 	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_") {
 			continue
 		}
-		file, err := parser.ParseFile(set, path, nil, 0)
-		if err != nil {
+		if err := s.readFile(path, nil); err != nil {
 			return err
 		}
-		for _, i := range file.Imports {
-			p := strings.Trim(i.Path.Value, `"`)
-			imports[filepath.Base(p)] = p
+	}
+	return nil
+}
+
+// readFile reads a file, or the text that it is going to have.
+func (s *sources) readFile(path string, text any) error {
+	file, err := parser.ParseFile(s.set, path, text, 0)
+	if err != nil {
+		return err
+	}
+	for _, i := range file.Imports {
+		p := strings.Trim(i.Path.Value, `"`)
+		s.imports[filepath.Base(p)] = p
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || !f.Name.IsExported() {
+			continue
 		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !f.Name.IsExported() {
-				continue
-			}
-			if declared[f.Name.Name] != nil {
-				return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
-			}
-			made := read(set, f)
-			if made.composed = dir == compositeDir; made.composed {
-				made.params = made.params[1:] // the façade
-			}
-			declared[f.Name.Name] = made
+		if s.declared[f.Name.Name] != nil {
+			return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
 		}
+		made := read(s.set, f)
+		if made.composed = filepath.Dir(path) == compositeDir; made.composed {
+			made.params = made.params[1:] // the façade
+		}
+		s.declared[f.Name.Name] = made
 	}
 	return nil
 }

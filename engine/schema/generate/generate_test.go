@@ -14,7 +14,7 @@ import (
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../../..")
 	out := &output{files: map[string][]byte{}}
-	ops, err := schema.Load("engine/schema/operators")
+	ops, err := schema.Load("engine")
 	require.NoError(t, err)
 	require.NoError(t, generateKernels(out))
 	require.NoError(t, generateC(out, ops))
