@@ -36,18 +36,17 @@ type param struct{ name, typ string }
 // facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
 // engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
-	sources := &sources{token.NewFileSet(), map[string]*function{}, map[string]string{"ops": module + opsDir}}
+	code := &sources{token.NewFileSet(), map[string]*function{}, map[string]string{"ops": module + opsDir}}
 	for _, dir := range []string{opsDir, compositeDir} {
-		if err := sources.readDir(dir); err != nil {
+		if err := code.readDir(dir); err != nil {
 			return err
 		}
 	}
-	declared := sources.declared
-	text, err := pointwise(ops, declared)
+	text, err := pointwise(ops, code.declared)
 	if err != nil {
 		return err
 	}
-	if err := sources.readFile(pointwiseFile, text); err != nil {
+	if err := code.readFile(pointwiseFile, text); err != nil {
 		return err
 	}
 	out.write(pointwiseFile, text)
@@ -58,7 +57,7 @@ func facade(out *output, ops []*schema.Operator) error {
 			continue
 		}
 		seen[o.GoName()] = true
-		f, ok := declared[o.GoName()]
+		f, ok := code.declared[o.GoName()]
 		if !ok {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
@@ -71,8 +70,8 @@ func facade(out *output, ops []*schema.Operator) error {
 		}
 		all = append(all, f)
 	}
-	out.write("engine/aten/gen_aten.go", facadeMethods(all, sources.imports))
-	out.write("engine/aten/gen_backend.go", facadeBackend(all, sources.imports))
+	out.write("engine/aten/gen_aten.go", facadeMethods(all, code.imports))
+	out.write("engine/aten/gen_backend.go", facadeBackend(all, code.imports))
 	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
 	return nil
 }
