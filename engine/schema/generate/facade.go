@@ -36,20 +36,20 @@ type param struct{ name, typ string }
 // facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
 // engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
-	code := &sources{token.NewFileSet(), map[string]*function{}, map[string]string{"ops": module + opsDir}}
+	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
 	for _, dir := range []string{opsDir, compositeDir} {
-		if err := code.readDir(dir); err != nil {
+		if err := declare(dir, declared, imports); err != nil {
 			return err
 		}
 	}
-	text, err := pointwise(ops, code.declared)
+	text, err := pointwise(ops, declared)
 	if err != nil {
 		return err
 	}
-	if err := code.readFile(pointwiseFile, text); err != nil {
+	out.write(pointwiseFile, text)
+	if err := declareFile(pointwiseFile, text, declared, imports); err != nil {
 		return err
 	}
-	out.write(pointwiseFile, text)
 	var all []*function
 	seen := map[string]bool{}
 	for _, o := range ops {
@@ -57,7 +57,7 @@ func facade(out *output, ops []*schema.Operator) error {
 			continue
 		}
 		seen[o.GoName()] = true
-		f, ok := code.declared[o.GoName()]
+		f, ok := declared[o.GoName()]
 		if !ok {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
@@ -70,59 +70,53 @@ func facade(out *output, ops []*schema.Operator) error {
 		}
 		all = append(all, f)
 	}
-	out.write("engine/aten/gen_aten.go", facadeMethods(all, code.imports))
-	out.write("engine/aten/gen_backend.go", facadeBackend(all, code.imports))
+	out.write("engine/aten/gen_aten.go", facadeMethods(all, imports))
+	out.write("engine/aten/gen_backend.go", facadeBackend(all, imports))
 	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
 	return nil
 }
 
-// sources are what the hand-written files of packages declare: the exported functions, and the imports by name.
-type sources struct {
-	set      *token.FileSet
-	declared map[string]*function
-	imports  map[string]string
-}
-
-// readDir reads the hand-written files of a package.
-func (s *sources) readDir(dir string) error {
+// declare reads the exported functions of a package, and its imports by name.
+func declare(dir string, declared map[string]*function, imports map[string]string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_") {
-			continue
+			continue // what is generated is going to be another
 		}
-		if err := s.readFile(path, nil); err != nil {
+		if err := declareFile(path, nil, declared, imports); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readFile reads a file, or the text that it is going to have.
-func (s *sources) readFile(path string, text any) error {
-	file, err := parser.ParseFile(s.set, path, text, 0)
+// declareFile reads a file, or the text that it is going to have.
+func declareFile(path string, text any, declared map[string]*function, imports map[string]string) error {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, text, 0)
 	if err != nil {
 		return err
 	}
 	for _, i := range file.Imports {
 		p := strings.Trim(i.Path.Value, `"`)
-		s.imports[filepath.Base(p)] = p
+		imports[filepath.Base(p)] = p
 	}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Recv != nil || !f.Name.IsExported() {
 			continue
 		}
-		if s.declared[f.Name.Name] != nil {
+		if declared[f.Name.Name] != nil {
 			return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
 		}
-		made := read(s.set, f)
+		made := read(set, f)
 		if made.composed = filepath.Dir(path) == compositeDir; made.composed {
 			made.params = made.params[1:] // the façade
 		}
-		s.declared[f.Name.Name] = made
+		declared[f.Name.Name] = made
 	}
 	return nil
 }
