@@ -20,6 +20,8 @@ const (
 	MPS    Type = 3
 	XPU    Type = 4
 	XLA    Type = 5
+
+	TypeCount = 6 // the number of types
 )
 
 var names = []string{CPU: "cpu", CUDA: "cuda", Meta: "meta", MPS: "mps", XPU: "xpu", XLA: "xla"}
