@@ -82,18 +82,19 @@ func facade(out *output, ops []*schema.Operator) error {
 
 // ownMethods are the operators that the façade has itself, since they are about what its calls carry.
 func ownMethods() (map[string]bool, error) {
-	files, err := filepath.Glob(filepath.Join(facadeDir, "*.go"))
+	files, err := handwritten(facadeDir)
 	found := map[string]bool{}
 	for _, path := range files {
-		if strings.HasPrefix(filepath.Base(path), "gen_") {
-			continue
-		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.IsExported() {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || !f.Name.IsExported() {
+				continue
+			}
+			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.Name == "Ctx" {
 				found[f.Name.Name] = true
 			}
 		}
@@ -101,16 +102,21 @@ func ownMethods() (map[string]bool, error) {
 	return found, err
 }
 
+// handwritten are the files of a package without its tests and what is generated, which is going to be another.
+func handwritten(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	return slices.DeleteFunc(files, func(path string) bool {
+		return strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_")
+	}), err
+}
+
 // declare reads the exported functions of a package, and its imports by name.
 func declare(dir string, declared map[string]*function, imports map[string]string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := handwritten(dir)
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_") {
-			continue // what is generated is going to be another
-		}
 		if err := declareFile(path, nil, declared, imports); err != nil {
 			return err
 		}
