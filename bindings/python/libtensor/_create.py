@@ -217,12 +217,12 @@ def set_default_tensor_type(t):
 
 
 def set_default_device(device):
-    """Sets the device of factories that are given none; None is the CPU."""
+    """Sets the device of factories that are given none, for the calls of the calling thread; None is the CPU."""
     _device.set_default(device)
 
 
 def get_default_device():
-    """The device of factories that are given none.
+    """The device of factories that are given none, in calls of the calling thread: the CPU when a thread starts.
 
     >>> torch.get_default_device()
     device(type='cpu')

@@ -630,6 +630,8 @@ c_set_default_dtype = _bind("tensor_set_default_dtype", P)
 c_get_default_dtype = _bind("tensor_get_default_dtype", P)
 c_set_default_device = _bind("tensor_set_default_device", _Device)
 c_get_default_device = _bind("tensor_get_default_device", P)
+c_set_grad_enabled = _bind("tensor_set_grad_enabled", P)
+c_is_grad_enabled = _bind("tensor_is_grad_enabled", P)
 c_parse_device = _bind("tensor_parse_device", T, P)
 c_set_num_threads = _bind("tensor_set_num_threads", P)
 c_get_num_threads = _bind("tensor_get_num_threads", P)
@@ -10338,7 +10340,10 @@ def get_default_dtype():
 
 @_open
 def set_default_device(device):
-    """Sets the device of factories that are given none."""
+    """Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
+    those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
+    is the CPU.
+    """
     device = _NO_DEVICE if device is None else _device(device, "set_default_device", "device")
     status = c_set_default_device(device)
     if status:
@@ -10347,12 +10352,38 @@ def set_default_device(device):
 
 @_open
 def get_default_device():
-    """The device of factories that are given none: the CPU at first."""
+    """The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts."""
     cell0 = _take() if _cells else _Cell()
     status = c_get_default_device(cell0.address)
     if status:
         raise _failure(status)
     result = _device_of(cell0.d)
+    _put(cell0)
+    return result
+
+
+@_open
+def set_grad_enabled(enabled):
+    """Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
+    that start later, keep theirs. In this version nothing is recorded in either case.
+    """
+    if enabled.__class__ is not _Bool:
+        enabled = _flag(enabled, "set_grad_enabled", "enabled")
+    status = c_set_grad_enabled(enabled)
+    if status:
+        raise _failure(status)
+
+
+@_open
+def is_grad_enabled():
+    """Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
+    nothing is recorded in either case.
+    """
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_grad_enabled(cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
     _put(cell0)
     return result
 
