@@ -346,8 +346,9 @@ func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []
 	case "device":
 		c.line("%s = _NO_DEVICE if %s is None else _device(%s)", p, p, where)
 	case "Index":
-		c.line("%s, %s_len, kept = _index(%s)", p, p, p)
-		return []string{p, p + "_len"}
+		// The key keeps its name, and so its tensors alive, until the call is done.
+		c.line("%s_list, %s_len = _index(%s)", p, p, p)
+		return []string{p + "_list", p + "_len"}
 	}
 	return []string{p}
 }
@@ -570,6 +571,7 @@ func generatePython(out *output, ops []*schema.Operator) error {
 	for _, module := range pyModules {
 		out.write(pythonDir+"gen_"+module+".py", pyModuleText(byModule[module]))
 	}
+	out.write(pythonDir+"gen_operators.py", pyOperators(functions))
 	pyStubs(out, byModule)
 	return nil
 }
@@ -597,7 +599,6 @@ func pyModuleText(list []*pyFunction) string {
 			methods = append(methods, f.name)
 		}
 	}
-	c.dunders(list)
 	quoted := func(names []string) string {
 		var out []string
 		for _, n := range names {
