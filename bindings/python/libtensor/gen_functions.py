@@ -1076,22 +1076,14 @@ def add(input, other, *, alpha=_ONE, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "add", "out")
         if other.__class__ is _Scalar:
-            status = c_add_scalar_out(input._h, other, alpha, out._h)
+            return _done(c_add_scalar_out(input._h, other, alpha, out._h), out)
         else:
-            status = c_add_out(input._h, other._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_add_out(input._h, other._h, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_add_scalar(input._h, other, alpha, cell.address)
+        return _made(c_add_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_add(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_add(input._h, other._h, alpha, cell.address), cell)
 
 
 @_changes("TOS", "tensor_words_add_", "tensor_words_add_scalar_")
@@ -1109,12 +1101,9 @@ def add_(input, other, *, alpha=_ONE):
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "add_", "alpha")
     if other.__class__ is _Scalar:
-        status = c_add_scalar_(input._h, other, alpha)
+        return _done(c_add_scalar_(input._h, other, alpha), input)
     else:
-        status = c_add_(input._h, other._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_add_(input._h, other._h, alpha), input)
 
 
 @_makes("POS", "tensor_words_sub", "tensor_words_sub_scalar")
@@ -1135,22 +1124,14 @@ def sub(input, other, *, alpha=_ONE, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sub", "out")
         if other.__class__ is _Scalar:
-            status = c_sub_scalar_out(input._h, other, alpha, out._h)
+            return _done(c_sub_scalar_out(input._h, other, alpha, out._h), out)
         else:
-            status = c_sub_out(input._h, other._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_sub_out(input._h, other._h, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_sub_scalar(input._h, other, alpha, cell.address)
+        return _made(c_sub_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_sub(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_sub(input._h, other._h, alpha, cell.address), cell)
 
 
 @_changes("TOS", "tensor_words_sub_", "tensor_words_sub_scalar_")
@@ -1168,12 +1149,9 @@ def sub_(input, other, *, alpha=_ONE):
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "sub_", "alpha")
     if other.__class__ is _Scalar:
-        status = c_sub_scalar_(input._h, other, alpha)
+        return _done(c_sub_scalar_(input._h, other, alpha), input)
     else:
-        status = c_sub_(input._h, other._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_sub_(input._h, other._h, alpha), input)
 
 
 @_makes("POS", "tensor_words_subtract", "tensor_words_subtract_scalar")
@@ -1195,22 +1173,14 @@ def subtract(input, other, *, alpha=_ONE, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "subtract", "out")
         if other.__class__ is _Scalar:
-            status = c_subtract_scalar_out(input._h, other, alpha, out._h)
+            return _done(c_subtract_scalar_out(input._h, other, alpha, out._h), out)
         else:
-            status = c_subtract_out(input._h, other._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_subtract_out(input._h, other._h, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_subtract_scalar(input._h, other, alpha, cell.address)
+        return _made(c_subtract_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_subtract(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_subtract(input._h, other._h, alpha, cell.address), cell)
 
 
 @_changes("TOS", "tensor_words_subtract_", "tensor_words_subtract_scalar_")
@@ -1229,12 +1199,9 @@ def subtract_(input, other, *, alpha=_ONE):
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "subtract_", "alpha")
     if other.__class__ is _Scalar:
-        status = c_subtract_scalar_(input._h, other, alpha)
+        return _done(c_subtract_scalar_(input._h, other, alpha), input)
     else:
-        status = c_subtract_(input._h, other._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_subtract_(input._h, other._h, alpha), input)
 
 
 @_makes("TOS", "tensor_words_rsub", "tensor_words_rsub_scalar")
@@ -1252,14 +1219,9 @@ def rsub(input, other, *, alpha=_ONE):
         alpha = _scalar(alpha, "rsub", "alpha")
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_rsub_scalar(input._h, other, alpha, cell.address)
+        return _made(c_rsub_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_rsub(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_rsub(input._h, other._h, alpha, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_mul", "tensor_words_mul_scalar")
@@ -1277,22 +1239,14 @@ def mul(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mul", "out")
         if other.__class__ is _Scalar:
-            status = c_mul_scalar_out(input._h, other, out._h)
+            return _done(c_mul_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_mul_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_mul_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_mul_scalar(input._h, other, cell.address)
+        return _made(c_mul_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_mul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_mul(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_mul_", "tensor_words_mul_scalar_")
@@ -1307,12 +1261,9 @@ def mul_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "mul_", "other")
     if other.__class__ is _Scalar:
-        status = c_mul_scalar_(input._h, other)
+        return _done(c_mul_scalar_(input._h, other), input)
     else:
-        status = c_mul_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_mul_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_multiply", "tensor_words_multiply_scalar")
@@ -1331,22 +1282,14 @@ def multiply(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "multiply", "out")
         if other.__class__ is _Scalar:
-            status = c_multiply_scalar_out(input._h, other, out._h)
+            return _done(c_multiply_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_multiply_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_multiply_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_multiply_scalar(input._h, other, cell.address)
+        return _made(c_multiply_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_multiply(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_multiply(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_multiply_", "tensor_words_multiply_scalar_")
@@ -1362,12 +1305,9 @@ def multiply_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "multiply_", "other")
     if other.__class__ is _Scalar:
-        status = c_multiply_scalar_(input._h, other)
+        return _done(c_multiply_scalar_(input._h, other), input)
     else:
-        status = c_multiply_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_multiply_(input._h, other._h), input)
 
 
 @_makes("POu", "tensor_words_div", "tensor_words_div_scalar")
@@ -1390,22 +1330,14 @@ def div(input, other, *, rounding_mode=None, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "div", "out")
         if other.__class__ is _Scalar:
-            status = c_div_scalar_out(input._h, other, rounding_mode, out._h)
+            return _done(c_div_scalar_out(input._h, other, rounding_mode, out._h), out)
         else:
-            status = c_div_out(input._h, other._h, rounding_mode, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_div_out(input._h, other._h, rounding_mode, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_div_scalar(input._h, other, rounding_mode, cell.address)
+        return _made(c_div_scalar(input._h, other, rounding_mode, cell.address), cell)
     else:
-        status = c_div(input._h, other._h, rounding_mode, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_div(input._h, other._h, rounding_mode, cell.address), cell)
 
 
 @_changes("TOu", "tensor_words_div_", "tensor_words_div_scalar_")
@@ -1425,12 +1357,9 @@ def div_(input, other, *, rounding_mode=None):
         other = _number(other, "div_", "other")
     rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div_", "rounding_mode")
     if other.__class__ is _Scalar:
-        status = c_div_scalar_(input._h, other, rounding_mode)
+        return _done(c_div_scalar_(input._h, other, rounding_mode), input)
     else:
-        status = c_div_(input._h, other._h, rounding_mode)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_div_(input._h, other._h, rounding_mode), input)
 
 
 @_makes("POu", "tensor_words_divide", "tensor_words_divide_scalar")
@@ -1454,22 +1383,14 @@ def divide(input, other, *, rounding_mode=None, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "divide", "out")
         if other.__class__ is _Scalar:
-            status = c_divide_scalar_out(input._h, other, rounding_mode, out._h)
+            return _done(c_divide_scalar_out(input._h, other, rounding_mode, out._h), out)
         else:
-            status = c_divide_out(input._h, other._h, rounding_mode, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_divide_out(input._h, other._h, rounding_mode, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_divide_scalar(input._h, other, rounding_mode, cell.address)
+        return _made(c_divide_scalar(input._h, other, rounding_mode, cell.address), cell)
     else:
-        status = c_divide(input._h, other._h, rounding_mode, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_divide(input._h, other._h, rounding_mode, cell.address), cell)
 
 
 @_changes("TOu", "tensor_words_divide_", "tensor_words_divide_scalar_")
@@ -1490,12 +1411,9 @@ def divide_(input, other, *, rounding_mode=None):
         other = _number(other, "divide_", "other")
     rounding_mode = None if rounding_mode is None else _text(rounding_mode, "divide_", "rounding_mode")
     if other.__class__ is _Scalar:
-        status = c_divide_scalar_(input._h, other, rounding_mode)
+        return _done(c_divide_scalar_(input._h, other, rounding_mode), input)
     else:
-        status = c_divide_(input._h, other._h, rounding_mode)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_divide_(input._h, other._h, rounding_mode), input)
 
 
 @_makes("PO", "tensor_words_true_divide", "tensor_words_true_divide_scalar")
@@ -1513,22 +1431,14 @@ def true_divide(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "true_divide", "out")
         if other.__class__ is _Scalar:
-            status = c_true_divide_scalar_out(input._h, other, out._h)
+            return _done(c_true_divide_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_true_divide_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_true_divide_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_true_divide_scalar(input._h, other, cell.address)
+        return _made(c_true_divide_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_true_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_true_divide(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_true_divide_", "tensor_words_true_divide_scalar_")
@@ -1543,12 +1453,9 @@ def true_divide_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "true_divide_", "other")
     if other.__class__ is _Scalar:
-        status = c_true_divide_scalar_(input._h, other)
+        return _done(c_true_divide_scalar_(input._h, other), input)
     else:
-        status = c_true_divide_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_true_divide_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_floor_divide", "tensor_words_floor_divide_scalar")
@@ -1567,22 +1474,14 @@ def floor_divide(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "floor_divide", "out")
         if other.__class__ is _Scalar:
-            status = c_floor_divide_scalar_out(input._h, other, out._h)
+            return _done(c_floor_divide_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_floor_divide_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_floor_divide_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_floor_divide_scalar(input._h, other, cell.address)
+        return _made(c_floor_divide_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_floor_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_floor_divide(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_floor_divide_", "tensor_words_floor_divide_scalar_")
@@ -1598,12 +1497,9 @@ def floor_divide_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "floor_divide_", "other")
     if other.__class__ is _Scalar:
-        status = c_floor_divide_scalar_(input._h, other)
+        return _done(c_floor_divide_scalar_(input._h, other), input)
     else:
-        status = c_floor_divide_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_floor_divide_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_remainder", "tensor_words_remainder_scalar")
@@ -1621,22 +1517,14 @@ def remainder(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "remainder", "out")
         if other.__class__ is _Scalar:
-            status = c_remainder_scalar_out(input._h, other, out._h)
+            return _done(c_remainder_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_remainder_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_remainder_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_remainder_scalar(input._h, other, cell.address)
+        return _made(c_remainder_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_remainder(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_remainder(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_remainder_", "tensor_words_remainder_scalar_")
@@ -1651,12 +1539,9 @@ def remainder_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "remainder_", "other")
     if other.__class__ is _Scalar:
-        status = c_remainder_scalar_(input._h, other)
+        return _done(c_remainder_scalar_(input._h, other), input)
     else:
-        status = c_remainder_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_remainder_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_fmod", "tensor_words_fmod_scalar")
@@ -1675,22 +1560,14 @@ def fmod(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fmod", "out")
         if other.__class__ is _Scalar:
-            status = c_fmod_scalar_out(input._h, other, out._h)
+            return _done(c_fmod_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_fmod_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_fmod_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_fmod_scalar(input._h, other, cell.address)
+        return _made(c_fmod_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_fmod(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_fmod(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_fmod_", "tensor_words_fmod_scalar_")
@@ -1706,12 +1583,9 @@ def fmod_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "fmod_", "other")
     if other.__class__ is _Scalar:
-        status = c_fmod_scalar_(input._h, other)
+        return _done(c_fmod_scalar_(input._h, other), input)
     else:
-        status = c_fmod_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_fmod_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_pow", "tensor_words_pow_scalar")
@@ -1732,22 +1606,14 @@ def pow(input, exponent, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "pow", "out")
         if exponent.__class__ is _Scalar:
-            status = c_pow_scalar_out(input._h, exponent, out._h)
+            return _done(c_pow_scalar_out(input._h, exponent, out._h), out)
         else:
-            status = c_pow_out(input._h, exponent._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_pow_out(input._h, exponent._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_pow_scalar(input._h, exponent, cell.address)
+        return _made(c_pow_scalar(input._h, exponent, cell.address), cell)
     else:
-        status = c_pow(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_pow(input._h, exponent._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_pow_", "tensor_words_pow_scalar_")
@@ -1765,12 +1631,9 @@ def pow_(input, exponent):
     if exponent.__class__ is not _Tensor:
         exponent = _number(exponent, "pow_", "exponent")
     if exponent.__class__ is _Scalar:
-        status = c_pow_scalar_(input._h, exponent)
+        return _done(c_pow_scalar_(input._h, exponent), input)
     else:
-        status = c_pow_(input._h, exponent._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_pow_(input._h, exponent._h), input)
 
 
 @_makes("PO", "tensor_words_float_power", "tensor_words_float_power_scalar")
@@ -1789,22 +1652,14 @@ def float_power(input, exponent, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "float_power", "out")
         if exponent.__class__ is _Scalar:
-            status = c_float_power_scalar_out(input._h, exponent, out._h)
+            return _done(c_float_power_scalar_out(input._h, exponent, out._h), out)
         else:
-            status = c_float_power_out(input._h, exponent._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_float_power_out(input._h, exponent._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_float_power_scalar(input._h, exponent, cell.address)
+        return _made(c_float_power_scalar(input._h, exponent, cell.address), cell)
     else:
-        status = c_float_power(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_float_power(input._h, exponent._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_float_power_", "tensor_words_float_power_scalar_")
@@ -1820,12 +1675,9 @@ def float_power_(input, exponent):
     if exponent.__class__ is not _Tensor:
         exponent = _number(exponent, "float_power_", "exponent")
     if exponent.__class__ is _Scalar:
-        status = c_float_power_scalar_(input._h, exponent)
+        return _done(c_float_power_scalar_(input._h, exponent), input)
     else:
-        status = c_float_power_(input._h, exponent._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_float_power_(input._h, exponent._h), input)
 
 
 @_makes("T", "tensor_words_neg")
@@ -1840,17 +1692,9 @@ def neg(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "neg", "out")
-        status = c_neg_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_neg_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_neg(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_neg(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_neg_")
@@ -1862,10 +1706,7 @@ def neg_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "neg_", "input")
-    status = c_neg_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_neg_(input._h), input)
 
 
 @_makes("T", "tensor_words_negative")
@@ -1881,17 +1722,9 @@ def negative(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "negative", "out")
-        status = c_negative_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_negative_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_negative(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_negative(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_negative_")
@@ -1904,10 +1737,7 @@ def negative_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "negative_", "input")
-    status = c_negative_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_negative_(input._h), input)
 
 
 @_makes("T", "tensor_words_positive")
@@ -1920,12 +1750,7 @@ def positive(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "positive", "input")
     cell = _take() if _cells else _Cell()
-    status = c_positive(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_positive(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_square")
@@ -1940,17 +1765,9 @@ def square(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "square", "out")
-        status = c_square_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_square_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_square(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_square(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_square_")
@@ -1962,10 +1779,7 @@ def square_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "square_", "input")
-    status = c_square_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_square_(input._h), input)
 
 
 @_makes("T", "tensor_words_reciprocal")
@@ -1980,17 +1794,9 @@ def reciprocal(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "reciprocal", "out")
-        status = c_reciprocal_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_reciprocal_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_reciprocal(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_reciprocal(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_reciprocal_")
@@ -2002,10 +1808,7 @@ def reciprocal_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "reciprocal_", "input")
-    status = c_reciprocal_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_reciprocal_(input._h), input)
 
 
 @_makes("T", "tensor_words_abs")
@@ -2022,17 +1825,9 @@ def abs(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "abs", "out")
-        status = c_abs_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_abs_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_abs(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_abs(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_abs_")
@@ -2046,10 +1841,7 @@ def abs_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "abs_", "input")
-    status = c_abs_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_abs_(input._h), input)
 
 
 @_makes("T", "tensor_words_absolute")
@@ -2067,17 +1859,9 @@ def absolute(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "absolute", "out")
-        status = c_absolute_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_absolute_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_absolute(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_absolute(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_absolute_")
@@ -2092,10 +1876,7 @@ def absolute_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "absolute_", "input")
-    status = c_absolute_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_absolute_(input._h), input)
 
 
 @_makes("T", "tensor_words_sign")
@@ -2110,17 +1891,9 @@ def sign(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sign", "out")
-        status = c_sign_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sign_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sign(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sign(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sign_")
@@ -2132,10 +1905,7 @@ def sign_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sign_", "input")
-    status = c_sign_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sign_(input._h), input)
 
 
 @_makes("T", "tensor_words_sgn")
@@ -2150,17 +1920,9 @@ def sgn(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sgn", "out")
-        status = c_sgn_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sgn_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sgn(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sgn(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sgn_")
@@ -2172,10 +1934,7 @@ def sgn_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sgn_", "input")
-    status = c_sgn_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sgn_(input._h), input)
 
 
 @_makes("TO", "tensor_words_copysign", "tensor_words_copysign_scalar")
@@ -2193,22 +1952,14 @@ def copysign(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "copysign", "out")
         if other.__class__ is _Scalar:
-            status = c_copysign_scalar_out(input._h, other, out._h)
+            return _done(c_copysign_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_copysign_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_copysign_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_copysign_scalar(input._h, other, cell.address)
+        return _made(c_copysign_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_copysign(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_copysign(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_copysign_", "tensor_words_copysign_scalar_")
@@ -2223,12 +1974,9 @@ def copysign_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "copysign_", "other")
     if other.__class__ is _Scalar:
-        status = c_copysign_scalar_(input._h, other)
+        return _done(c_copysign_scalar_(input._h, other), input)
     else:
-        status = c_copysign_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_copysign_(input._h, other._h), input)
 
 
 @_makes("TTTS", "tensor_words_addcmul")
@@ -2249,17 +1997,9 @@ def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addcmul", "out")
-        status = c_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
 
 @_changes("TTTS", "tensor_words_addcmul_")
@@ -2277,10 +2017,7 @@ def addcmul_(input, tensor1, tensor2, *, value=_ONE):
         tensor2 = _tensor(tensor2, "addcmul_", "tensor2")
     if value.__class__ is not _Scalar:
         value = _scalar(value, "addcmul_", "value")
-    status = c_addcmul_(input._h, tensor1._h, tensor2._h, value)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_addcmul_(input._h, tensor1._h, tensor2._h, value), input)
 
 
 @_makes("TTTS", "tensor_words_addcdiv")
@@ -2301,17 +2038,9 @@ def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addcdiv", "out")
-        status = c_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
 
 @_changes("TTTS", "tensor_words_addcdiv_")
@@ -2329,10 +2058,7 @@ def addcdiv_(input, tensor1, tensor2, *, value=_ONE):
         tensor2 = _tensor(tensor2, "addcdiv_", "tensor2")
     if value.__class__ is not _Scalar:
         value = _scalar(value, "addcdiv_", "value")
-    status = c_addcdiv_(input._h, tensor1._h, tensor2._h, value)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_addcdiv_(input._h, tensor1._h, tensor2._h, value), input)
 
 
 @_makes("TTO", "tensor_words_lerp", "tensor_words_lerp_scalar")
@@ -2352,22 +2078,14 @@ def lerp(input, end, weight, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lerp", "out")
         if weight.__class__ is _Scalar:
-            status = c_lerp_scalar_out(input._h, end._h, weight, out._h)
+            return _done(c_lerp_scalar_out(input._h, end._h, weight, out._h), out)
         else:
-            status = c_lerp_out(input._h, end._h, weight._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_lerp_out(input._h, end._h, weight._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if weight.__class__ is _Scalar:
-        status = c_lerp_scalar(input._h, end._h, weight, cell.address)
+        return _made(c_lerp_scalar(input._h, end._h, weight, cell.address), cell)
     else:
-        status = c_lerp(input._h, end._h, weight._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_lerp(input._h, end._h, weight._h, cell.address), cell)
 
 
 @_changes("TTO", "tensor_words_lerp_", "tensor_words_lerp_scalar_")
@@ -2384,12 +2102,9 @@ def lerp_(input, end, weight):
     if weight.__class__ is not _Tensor:
         weight = _number(weight, "lerp_", "weight")
     if weight.__class__ is _Scalar:
-        status = c_lerp_scalar_(input._h, end._h, weight)
+        return _done(c_lerp_scalar_(input._h, end._h, weight), input)
     else:
-        status = c_lerp_(input._h, end._h, weight._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_lerp_(input._h, end._h, weight._h), input)
 
 
 @_makes("TO", "tensor_words_eq", "tensor_words_eq_scalar")
@@ -2407,22 +2122,14 @@ def eq(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "eq", "out")
         if other.__class__ is _Scalar:
-            status = c_eq_scalar_out(input._h, other, out._h)
+            return _done(c_eq_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_eq_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_eq_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_eq_scalar(input._h, other, cell.address)
+        return _made(c_eq_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_eq(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_eq(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_eq_", "tensor_words_eq_scalar_")
@@ -2437,12 +2144,9 @@ def eq_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "eq_", "other")
     if other.__class__ is _Scalar:
-        status = c_eq_scalar_(input._h, other)
+        return _done(c_eq_scalar_(input._h, other), input)
     else:
-        status = c_eq_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_eq_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_ne", "tensor_words_ne_scalar")
@@ -2460,22 +2164,14 @@ def ne(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ne", "out")
         if other.__class__ is _Scalar:
-            status = c_ne_scalar_out(input._h, other, out._h)
+            return _done(c_ne_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_ne_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_ne_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ne_scalar(input._h, other, cell.address)
+        return _made(c_ne_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_ne(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_ne(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_ne_", "tensor_words_ne_scalar_")
@@ -2490,12 +2186,9 @@ def ne_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "ne_", "other")
     if other.__class__ is _Scalar:
-        status = c_ne_scalar_(input._h, other)
+        return _done(c_ne_scalar_(input._h, other), input)
     else:
-        status = c_ne_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_ne_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_not_equal", "tensor_words_not_equal_scalar")
@@ -2514,22 +2207,14 @@ def not_equal(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "not_equal", "out")
         if other.__class__ is _Scalar:
-            status = c_not_equal_scalar_out(input._h, other, out._h)
+            return _done(c_not_equal_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_not_equal_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_not_equal_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_not_equal_scalar(input._h, other, cell.address)
+        return _made(c_not_equal_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_not_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_not_equal(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_not_equal_", "tensor_words_not_equal_scalar_")
@@ -2545,12 +2230,9 @@ def not_equal_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "not_equal_", "other")
     if other.__class__ is _Scalar:
-        status = c_not_equal_scalar_(input._h, other)
+        return _done(c_not_equal_scalar_(input._h, other), input)
     else:
-        status = c_not_equal_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_not_equal_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_lt", "tensor_words_lt_scalar")
@@ -2568,22 +2250,14 @@ def lt(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lt", "out")
         if other.__class__ is _Scalar:
-            status = c_lt_scalar_out(input._h, other, out._h)
+            return _done(c_lt_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_lt_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_lt_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_lt_scalar(input._h, other, cell.address)
+        return _made(c_lt_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_lt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_lt(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_lt_", "tensor_words_lt_scalar_")
@@ -2598,12 +2272,9 @@ def lt_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "lt_", "other")
     if other.__class__ is _Scalar:
-        status = c_lt_scalar_(input._h, other)
+        return _done(c_lt_scalar_(input._h, other), input)
     else:
-        status = c_lt_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_lt_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_less", "tensor_words_less_scalar")
@@ -2622,22 +2293,14 @@ def less(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "less", "out")
         if other.__class__ is _Scalar:
-            status = c_less_scalar_out(input._h, other, out._h)
+            return _done(c_less_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_less_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_less_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_less_scalar(input._h, other, cell.address)
+        return _made(c_less_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_less(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_less(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_less_", "tensor_words_less_scalar_")
@@ -2653,12 +2316,9 @@ def less_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "less_", "other")
     if other.__class__ is _Scalar:
-        status = c_less_scalar_(input._h, other)
+        return _done(c_less_scalar_(input._h, other), input)
     else:
-        status = c_less_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_less_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_le", "tensor_words_le_scalar")
@@ -2676,22 +2336,14 @@ def le(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "le", "out")
         if other.__class__ is _Scalar:
-            status = c_le_scalar_out(input._h, other, out._h)
+            return _done(c_le_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_le_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_le_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_le_scalar(input._h, other, cell.address)
+        return _made(c_le_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_le(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_le(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_le_", "tensor_words_le_scalar_")
@@ -2706,12 +2358,9 @@ def le_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "le_", "other")
     if other.__class__ is _Scalar:
-        status = c_le_scalar_(input._h, other)
+        return _done(c_le_scalar_(input._h, other), input)
     else:
-        status = c_le_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_le_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_less_equal", "tensor_words_less_equal_scalar")
@@ -2730,22 +2379,14 @@ def less_equal(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "less_equal", "out")
         if other.__class__ is _Scalar:
-            status = c_less_equal_scalar_out(input._h, other, out._h)
+            return _done(c_less_equal_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_less_equal_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_less_equal_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_less_equal_scalar(input._h, other, cell.address)
+        return _made(c_less_equal_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_less_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_less_equal(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_less_equal_", "tensor_words_less_equal_scalar_")
@@ -2761,12 +2402,9 @@ def less_equal_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "less_equal_", "other")
     if other.__class__ is _Scalar:
-        status = c_less_equal_scalar_(input._h, other)
+        return _done(c_less_equal_scalar_(input._h, other), input)
     else:
-        status = c_less_equal_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_less_equal_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_gt", "tensor_words_gt_scalar")
@@ -2784,22 +2422,14 @@ def gt(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gt", "out")
         if other.__class__ is _Scalar:
-            status = c_gt_scalar_out(input._h, other, out._h)
+            return _done(c_gt_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_gt_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_gt_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_gt_scalar(input._h, other, cell.address)
+        return _made(c_gt_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_gt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_gt(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_gt_", "tensor_words_gt_scalar_")
@@ -2814,12 +2444,9 @@ def gt_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "gt_", "other")
     if other.__class__ is _Scalar:
-        status = c_gt_scalar_(input._h, other)
+        return _done(c_gt_scalar_(input._h, other), input)
     else:
-        status = c_gt_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_gt_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_greater", "tensor_words_greater_scalar")
@@ -2838,22 +2465,14 @@ def greater(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "greater", "out")
         if other.__class__ is _Scalar:
-            status = c_greater_scalar_out(input._h, other, out._h)
+            return _done(c_greater_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_greater_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_greater_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_greater_scalar(input._h, other, cell.address)
+        return _made(c_greater_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_greater(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_greater(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_greater_", "tensor_words_greater_scalar_")
@@ -2869,12 +2488,9 @@ def greater_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "greater_", "other")
     if other.__class__ is _Scalar:
-        status = c_greater_scalar_(input._h, other)
+        return _done(c_greater_scalar_(input._h, other), input)
     else:
-        status = c_greater_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_greater_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_ge", "tensor_words_ge_scalar")
@@ -2892,22 +2508,14 @@ def ge(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ge", "out")
         if other.__class__ is _Scalar:
-            status = c_ge_scalar_out(input._h, other, out._h)
+            return _done(c_ge_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_ge_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_ge_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ge_scalar(input._h, other, cell.address)
+        return _made(c_ge_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_ge(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_ge(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_ge_", "tensor_words_ge_scalar_")
@@ -2922,12 +2530,9 @@ def ge_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "ge_", "other")
     if other.__class__ is _Scalar:
-        status = c_ge_scalar_(input._h, other)
+        return _done(c_ge_scalar_(input._h, other), input)
     else:
-        status = c_ge_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_ge_(input._h, other._h), input)
 
 
 @_makes("TO", "tensor_words_greater_equal", "tensor_words_greater_equal_scalar")
@@ -2946,22 +2551,14 @@ def greater_equal(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "greater_equal", "out")
         if other.__class__ is _Scalar:
-            status = c_greater_equal_scalar_out(input._h, other, out._h)
+            return _done(c_greater_equal_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_greater_equal_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_greater_equal_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_greater_equal_scalar(input._h, other, cell.address)
+        return _made(c_greater_equal_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_greater_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_greater_equal(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_greater_equal_", "tensor_words_greater_equal_scalar_")
@@ -2977,12 +2574,9 @@ def greater_equal_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "greater_equal_", "other")
     if other.__class__ is _Scalar:
-        status = c_greater_equal_scalar_(input._h, other)
+        return _done(c_greater_equal_scalar_(input._h, other), input)
     else:
-        status = c_greater_equal_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_greater_equal_(input._h, other._h), input)
 
 
 @_tells("TT", "tensor_words_equal")
@@ -3024,12 +2618,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if equal_nan.__class__ is not _Bool:
         equal_nan = _flag(equal_nan, "isclose", "equal_nan")
     cell = _take() if _cells else _Cell()
-    status = c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address), cell)
 
 
 @_tells("TTFFB", "tensor_words_allclose")
@@ -3068,12 +2657,7 @@ def isnan(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isnan", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isnan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isnan(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isinf")
@@ -3086,12 +2670,7 @@ def isinf(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isinf", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isinf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isinf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isfinite")
@@ -3104,12 +2683,7 @@ def isfinite(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isfinite", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isfinite(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isfinite(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isreal")
@@ -3122,12 +2696,7 @@ def isreal(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isreal", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isreal(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isreal(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isposinf")
@@ -3142,17 +2711,9 @@ def isposinf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "isposinf", "out")
-        status = c_isposinf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_isposinf_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_isposinf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isposinf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isneginf")
@@ -3167,17 +2728,9 @@ def isneginf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "isneginf", "out")
-        status = c_isneginf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_isneginf_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_isneginf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isneginf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_signbit")
@@ -3192,17 +2745,9 @@ def signbit(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "signbit", "out")
-        status = c_signbit_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_signbit_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_signbit(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_signbit(input._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_complex_parts")
@@ -3219,17 +2764,9 @@ def complex(real, imag, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "complex", "out")
-        status = c_complex_parts_out(real._h, imag._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_complex_parts_out(real._h, imag._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_complex_parts(real._h, imag._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_complex_parts(real._h, imag._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_polar")
@@ -3246,17 +2783,9 @@ def polar(abs, angle, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "polar", "out")
-        status = c_polar_out(abs._h, angle._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_polar_out(abs._h, angle._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_polar(abs._h, angle._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_polar(abs._h, angle._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_real")
@@ -3269,12 +2798,7 @@ def real(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "real", "input")
     cell = _take() if _cells else _Cell()
-    status = c_real(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_real(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_imag")
@@ -3287,12 +2811,7 @@ def imag(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "imag", "input")
     cell = _take() if _cells else _Cell()
-    status = c_imag(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_imag(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_view_as_real")
@@ -3305,12 +2824,7 @@ def view_as_real(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_real", "input")
     cell = _take() if _cells else _Cell()
-    status = c_view_as_real(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_as_real(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_view_as_complex")
@@ -3323,12 +2837,7 @@ def view_as_complex(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_complex", "input")
     cell = _take() if _cells else _Cell()
-    status = c_view_as_complex(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_as_complex(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_conj")
@@ -3341,12 +2850,7 @@ def conj(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "conj", "input")
     cell = _take() if _cells else _Cell()
-    status = c_conj(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_conj(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_conj_physical")
@@ -3361,17 +2865,9 @@ def conj_physical(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "conj_physical", "out")
-        status = c_conj_physical_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_conj_physical_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_conj_physical(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_conj_physical(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_conj_physical_")
@@ -3383,10 +2879,7 @@ def conj_physical_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "conj_physical_", "input")
-    status = c_conj_physical_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_conj_physical_(input._h), input)
 
 
 @_makes("T", "tensor_words_resolve_conj")
@@ -3399,12 +2892,7 @@ def resolve_conj(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_conj", "input")
     cell = _take() if _cells else _Cell()
-    status = c_resolve_conj(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_resolve_conj(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_resolve_neg")
@@ -3417,12 +2905,7 @@ def resolve_neg(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_neg", "input")
     cell = _take() if _cells else _Cell()
-    status = c_resolve_neg(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_resolve_neg(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_angle")
@@ -3437,17 +2920,9 @@ def angle(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "angle", "out")
-        status = c_angle_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_angle_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_angle(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_angle(input._h, cell.address), cell)
 
 
 @_makes("T-", "tensor_words_clone")
@@ -3461,12 +2936,7 @@ def clone(input, *, memory_format=None):
         input = _tensor(input, "clone", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "clone", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_clone(input._h, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clone(input._h, memory_format, cell.address), cell)
 
 
 @_makes("T-", "tensor_words_contiguous")
@@ -3480,12 +2950,7 @@ def contiguous(input, *, memory_format=_contiguous_format):
         input = _tensor(input, "contiguous", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_contiguous(input._h, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_contiguous(input._h, memory_format, cell.address), cell)
 
 
 @_makes("Td--BB-", "tensor_words_to_options")
@@ -3504,12 +2969,7 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
         copy = _flag(copy, "to", "copy")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "to", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address), cell)
 
 
 @_changes("TOB", "tensor_words_copy_", "tensor_words_copy__scalar")
@@ -3527,12 +2987,9 @@ def copy_(input, src, non_blocking=False):
     if non_blocking.__class__ is not _Bool:
         non_blocking = _flag(non_blocking, "copy_", "non_blocking")
     if src.__class__ is _Scalar:
-        status = c_copy__scalar(input._h, src, non_blocking)
+        return _done(c_copy__scalar(input._h, src, non_blocking), input)
     else:
-        status = c_copy_(input._h, src._h, non_blocking)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_copy_(input._h, src._h, non_blocking), input)
 
 
 @_makes("TO", "tensor_words_fill", "tensor_words_fill_scalar")
@@ -3548,14 +3005,9 @@ def fill(input, value):
         value = _number(value, "fill", "value")
     cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_fill_scalar(input._h, value, cell.address)
+        return _made(c_fill_scalar(input._h, value, cell.address), cell)
     else:
-        status = c_fill(input._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_fill(input._h, value._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_fill_", "tensor_words_fill_scalar_")
@@ -3570,12 +3022,9 @@ def fill_(input, value):
     if value.__class__ is not _Tensor:
         value = _number(value, "fill_", "value")
     if value.__class__ is _Scalar:
-        status = c_fill_scalar_(input._h, value)
+        return _done(c_fill_scalar_(input._h, value), input)
     else:
-        status = c_fill_(input._h, value._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_fill_(input._h, value._h), input)
 
 
 @_changes("T", "tensor_words_zero_")
@@ -3587,10 +3036,7 @@ def zero_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "zero_", "input")
-    status = c_zero_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_zero_(input._h), input)
 
 
 @_element("tensor_item")
@@ -3668,10 +3114,7 @@ def resize_(input, size, *more, memory_format=None):
         input = _tensor(input, "resize_", "input")
     size, size_len = _ints(size, "resize_", "size")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_", "memory_format")
-    status = c_resize_(input._h, size, size_len, memory_format)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_resize_(input._h, size, size_len, memory_format), input)
 
 
 @_makes("TIII", "tensor_words_narrow_copy")
@@ -3692,17 +3135,9 @@ def narrow_copy(input, dim, start, length, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "narrow_copy", "out")
-        status = c_narrow_copy_out(input._h, dim, start, length, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_narrow_copy_out(input._h, dim, start, length, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_narrow_copy(input._h, dim, start, length, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_narrow_copy(input._h, dim, start, length, cell.address), cell)
 
 
 @_changes("TT-", "tensor_words_resize_as_")
@@ -3719,10 +3154,7 @@ def resize_as_(input, the_template, *, memory_format=None):
     if the_template.__class__ is not _Tensor:
         the_template = _tensor(the_template, "resize_as_", "the_template")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_as_", "memory_format")
-    status = c_resize_as_(input._h, the_template._h, memory_format)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_resize_as_(input._h, the_template._h, memory_format), input)
 
 
 @_changes("T", "tensor_words_set_")
@@ -3734,10 +3166,7 @@ def _set__default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "set_", "input")
-    status = c_set_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_set_(input._h), input)
 
 
 @_changes("TT", "tensor_words_set__tensor")
@@ -3747,10 +3176,7 @@ def _set__tensor(input, source):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "set_", "source")
-    status = c_set__tensor(input._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_set__tensor(input._h, source._h), input)
 
 
 @_changes("TTILL", "tensor_words_set__tensor_geometry")
@@ -3766,10 +3192,7 @@ def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
     if stride is None:
         stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
-    status = c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len), input)
 
 
 def _set__storage(input, source):
@@ -3778,10 +3201,7 @@ def _set__storage(input, source):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Storage:
         source = _storage(source, "set_", "source")
-    status = c_set__storage(input._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_set__storage(input._h, source._h), input)
 
 
 def _set__storage_geometry(input, source, storage_offset, size, stride=()):
@@ -3796,10 +3216,7 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
     if stride is None:
         stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
-    status = c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len), input)
 
 
 @_first(_set__default, _set__tensor, _set__tensor_geometry, forms=(_set__default, _set__tensor, _set__tensor_geometry, _set__storage, _set__storage_geometry))
@@ -3863,10 +3280,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
         fill_value = _scalar(fill_value, "fill_diagonal_", "fill_value")
     if wrap.__class__ is not _Bool:
         wrap = _flag(wrap, "fill_diagonal_", "wrap")
-    status = c_fill_diagonal_(input._h, fill_value, wrap)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_fill_diagonal_(input._h, fill_value, wrap), input)
 
 
 @_makes("Vd--", "tensor_words_zeros")
@@ -3887,17 +3301,9 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "zeros", "out")
-        status = c_zeros_out(size, size_len, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_zeros_out(size, size_len, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_zeros(size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_zeros(size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Vd--", "tensor_words_ones")
@@ -3918,17 +3324,9 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ones", "out")
-        status = c_ones_out(size, size_len, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_ones_out(size, size_len, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_ones(size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ones(size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("LSd--", "tensor_words_full")
@@ -3951,17 +3349,9 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "full", "out")
-        status = c_full_out(size, size_len, fill_value, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_full_out(size, size_len, fill_value, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_full(size, size_len, fill_value, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_full(size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Vd---", "tensor_words_empty")
@@ -3984,17 +3374,9 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "empty", "out")
-        status = c_empty_out(size, size_len, dtype, layout, device, memory_format, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_empty_out(size, size_len, dtype, layout, device, memory_format, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_empty(size, size_len, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty(size, size_len, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("LLd--", "tensor_words_empty_strided")
@@ -4012,12 +3394,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     layout = -1 if layout is None else _layout_code(layout, "empty_strided", "layout")
     device = _NO_DEVICE if device is None else _device(device, "empty_strided", "device")
     cell = _take() if _cells else _Cell()
-    status = c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("LLd--", "tensor_words_empty_permuted")
@@ -4036,12 +3413,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     layout = -1 if layout is None else _layout_code(layout, "empty_permuted", "layout")
     device = _NO_DEVICE if device is None else _device(device, "empty_permuted", "device")
     cell = _take() if _cells else _Cell()
-    status = c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Sd--", "tensor_words_scalar_tensor")
@@ -4059,12 +3431,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     layout = -1 if layout is None else _layout_code(layout, "scalar_tensor", "layout")
     device = _NO_DEVICE if device is None else _device(device, "scalar_tensor", "device")
     cell = _take() if _cells else _Cell()
-    status = c_scalar_tensor(s, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scalar_tensor(s, dtype, layout, device, cell.address), cell)
 
 
 @_makes("SSd--", "tensor_words_arange_start")
@@ -4086,17 +3453,9 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arange", "out")
-        status = c_arange_start_out(start, end, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arange_start_out(start, end, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arange_start(start, end, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arange_start(start, end, dtype, layout, device, cell.address), cell)
 
 
 @_makes("SSSd--", "tensor_words_arange_start_step")
@@ -4121,17 +3480,9 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arange", "out")
-        status = c_arange_start_step_out(start, end, step, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arange_start_step_out(start, end, step, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arange_start_step(start, end, step, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arange_start_step(start, end, step, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Sd--", "tensor_words_arange")
@@ -4151,17 +3502,9 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arange", "out")
-        status = c_arange_out(end, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arange_out(end, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arange(end, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arange(end, dtype, layout, device, cell.address), cell)
 
 
 @_first(_arange_start, _arange_start_step, _arange_default)
@@ -4218,17 +3561,9 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "range", "out")
-        status = c_range_out(start, end, step, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_range_out(start, end, step, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_range(start, end, step, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_range(start, end, step, dtype, layout, device, cell.address), cell)
 
 
 @_makes("SSId--", "tensor_words_linspace")
@@ -4252,17 +3587,9 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        status = c_linspace_out(start, end, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_linspace_out(start, end, steps, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_linspace(start, end, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace(start, end, steps, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TTId--", "tensor_words_linspace_tensor_tensor")
@@ -4284,17 +3611,9 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        status = c_linspace_tensor_tensor_out(start._h, end._h, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_linspace_tensor_tensor_out(start._h, end._h, steps, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TSId--", "tensor_words_linspace_tensor_scalar")
@@ -4316,17 +3635,9 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        status = c_linspace_tensor_scalar_out(start._h, end, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_linspace_tensor_scalar_out(start._h, end, steps, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address), cell)
 
 
 @_makes("STId--", "tensor_words_linspace_scalar_tensor")
@@ -4348,17 +3659,9 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        status = c_linspace_scalar_tensor_out(start, end._h, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_linspace_scalar_tensor_out(start, end._h, steps, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address), cell)
 
 
 @_first(_linspace_default, forms=(_linspace_default, _linspace_tensor_tensor, _linspace_tensor_scalar, _linspace_scalar_tensor))
@@ -4426,17 +3729,9 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        status = c_logspace_out(start, end, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logspace_out(start, end, steps, base, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logspace(start, end, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace(start, end, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TTIFd--", "tensor_words_logspace_tensor_tensor")
@@ -4460,17 +3755,9 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        status = c_logspace_tensor_tensor_out(start._h, end._h, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logspace_tensor_tensor_out(start._h, end._h, steps, base, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TSIFd--", "tensor_words_logspace_tensor_scalar")
@@ -4494,17 +3781,9 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        status = c_logspace_tensor_scalar_out(start._h, end, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logspace_tensor_scalar_out(start._h, end, steps, base, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_makes("STIFd--", "tensor_words_logspace_scalar_tensor")
@@ -4528,17 +3807,9 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        status = c_logspace_scalar_tensor_out(start, end._h, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logspace_scalar_tensor_out(start, end._h, steps, base, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_first(_logspace_default, forms=(_logspace_default, _logspace_tensor_tensor, _logspace_tensor_scalar, _logspace_scalar_tensor))
@@ -4601,17 +3872,9 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "eye", "out")
-        status = c_eye_out(n, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_eye_out(n, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_eye(n, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_eye(n, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IId--", "tensor_words_eye_m")
@@ -4629,17 +3892,9 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "eye", "out")
-        status = c_eye_m_out(n, m, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_eye_m_out(n, m, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_eye_m(n, m, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_eye_m(n, m, dtype, layout, device, cell.address), cell)
 
 
 @_first(_eye_default, _eye_m)
@@ -4688,12 +3943,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
     device = _NO_DEVICE if device is None else _device(device, "tril_indices", "device")
     cell = _take() if _cells else _Cell()
-    status = c_tril_indices(row, col, offset, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tril_indices(row, col, offset, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IIId--", "tensor_words_triu_indices")
@@ -4716,12 +3966,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
     device = _NO_DEVICE if device is None else _device(device, "triu_indices", "device")
     cell = _take() if _cells else _Cell()
-    status = c_triu_indices(row, col, offset, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_triu_indices(row, col, offset, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Td---", "tensor_words_empty_like")
@@ -4740,12 +3985,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     device = _NO_DEVICE if device is None else _device(device, "empty_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_empty_like(input._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("Td---", "tensor_words_zeros_like")
@@ -4764,12 +4004,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     device = _NO_DEVICE if device is None else _device(device, "zeros_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "zeros_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("Td---", "tensor_words_ones_like")
@@ -4788,12 +4023,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
     device = _NO_DEVICE if device is None else _device(device, "ones_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "ones_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_ones_like(input._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ones_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TSd---", "tensor_words_full_like")
@@ -4814,12 +4044,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     device = _NO_DEVICE if device is None else _device(device, "full_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "full_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TVd--", "tensor_words_new_empty")
@@ -4840,12 +4065,7 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     layout = -1 if layout is None else _layout_code(layout, "new_empty", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_empty", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TLLd--", "tensor_words_new_empty_strided")
@@ -4865,12 +4085,7 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     layout = -1 if layout is None else _layout_code(layout, "new_empty_strided", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_empty_strided", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TLSd--", "tensor_words_new_full")
@@ -4891,12 +4106,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     layout = -1 if layout is None else _layout_code(layout, "new_full", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_full", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TVd--", "tensor_words_new_zeros")
@@ -4917,12 +4127,7 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     layout = -1 if layout is None else _layout_code(layout, "new_zeros", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_zeros", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TVd--", "tensor_words_new_ones")
@@ -4943,12 +4148,7 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     layout = -1 if layout is None else _layout_code(layout, "new_ones", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_ones", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBd--", "tensor_words_bartlett_window")
@@ -4968,12 +4168,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
     layout = -1 if layout is None else _layout_code(layout, "bartlett_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "bartlett_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBd--", "tensor_words_hann_window")
@@ -4993,12 +4188,7 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
     layout = -1 if layout is None else _layout_code(layout, "hann_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "hann_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_hann_window(window_length, periodic, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hann_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBFFd--", "tensor_words_hamming_window")
@@ -5022,12 +4212,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     layout = -1 if layout is None else _layout_code(layout, "hamming_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "hamming_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBd--", "tensor_words_blackman_window")
@@ -5047,12 +4232,7 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
     layout = -1 if layout is None else _layout_code(layout, "blackman_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "blackman_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_blackman_window(window_length, periodic, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_blackman_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBFd--", "tensor_words_kaiser_window")
@@ -5074,12 +4254,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     layout = -1 if layout is None else _layout_code(layout, "kaiser_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "kaiser_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TiB", "tensor_words_vander")
@@ -5098,12 +4273,7 @@ def vander(x, N=None, increasing=False):
     if increasing.__class__ is not _Bool:
         increasing = _flag(increasing, "vander", "increasing")
     cell = _take() if _cells else _Cell()
-    status = c_vander(x._h, N, increasing, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_vander(x._h, N, increasing, cell.address), cell)
 
 
 @_open
@@ -5122,9 +4292,7 @@ def save(path, structure, tensors, *, compact=False):
     tensors_list, tensors_len = _tensors(tensors, "save", "tensors")
     if compact.__class__ is not _Bool:
         compact = _flag(compact, "save", "compact")
-    status = c_save(path, structure, tensors_list, tensors_len, compact)
-    if status:
-        raise _failure(status)
+    return _done(c_save(path, structure, tensors_list, tensors_len, compact), None)
 
 
 @_makes("UAB", "tensor_words_save_bytes")
@@ -5135,12 +4303,7 @@ def save_bytes(structure, tensors, *, compact=False):
     if compact.__class__ is not _Bool:
         compact = _flag(compact, "save_bytes", "compact")
     cell = _take() if _cells else _Cell()
-    status = c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address), cell)
 
 
 @_open
@@ -5151,9 +4314,7 @@ def save_dict(path, names, tensors, *, compact=False):
     tensors_list, tensors_len = _tensors(tensors, "save_dict", "tensors")
     if compact.__class__ is not _Bool:
         compact = _flag(compact, "save_dict", "compact")
-    status = c_save_dict(path, names, names_len, tensors_list, tensors_len, compact)
-    if status:
-        raise _failure(status)
+    return _done(c_save_dict(path, names, names_len, tensors_list, tensors_len, compact), None)
 
 
 _load_default_result = _result_type("load", ("structure", "tensors"))
@@ -5241,9 +4402,7 @@ def safetensors_save_file(path, names, tensors, *, metadata=None):
     names, names_len = _texts(names, "safetensors_save_file", "names")
     tensors_list, tensors_len = _tensors(tensors, "safetensors_save_file", "tensors")
     metadata = None if metadata is None else _text(metadata, "safetensors_save_file", "metadata")
-    status = c_safetensors_save_file(path, names, names_len, tensors_list, tensors_len, metadata)
-    if status:
-        raise _failure(status)
+    return _done(c_safetensors_save_file(path, names, names_len, tensors_list, tensors_len, metadata), None)
 
 
 @_open
@@ -5253,12 +4412,7 @@ def safetensors_save(names, tensors, *, metadata=None):
     tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
     metadata = None if metadata is None else _text(metadata, "safetensors_save", "metadata")
     cell = _take() if _cells else _Cell()
-    status = c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address), cell)
 
 
 _safetensors_load_file_default_result = _result_type("safetensors_load_file", ("names", "tensors", "metadata"))
@@ -5350,9 +4504,7 @@ def npy_save(path, input):
     path = _text(path, "npy_save", "path")
     if input.__class__ is not _Tensor:
         input = _tensor(input, "npy_save", "input")
-    status = c_npy_save(path, input._h)
-    if status:
-        raise _failure(status)
+    return _done(c_npy_save(path, input._h), None)
 
 
 @_makes("T", "tensor_words_npy_save_bytes")
@@ -5361,12 +4513,7 @@ def npy_save_bytes(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "npy_save_bytes", "input")
     cell = _take() if _cells else _Cell()
-    status = c_npy_save_bytes(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npy_save_bytes(input._h, cell.address), cell)
 
 
 @_makes("UB", "tensor_words_npy_load")
@@ -5378,12 +4525,7 @@ def npy_load(path, *, mmap=False):
     if mmap.__class__ is not _Bool:
         mmap = _flag(mmap, "npy_load", "mmap")
     cell = _take() if _cells else _Cell()
-    status = c_npy_load(path, mmap, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npy_load(path, mmap, cell.address), cell)
 
 
 @_makes("T", "tensor_words_npy_load_bytes")
@@ -5392,12 +4534,7 @@ def npy_load_bytes(data):
     if data.__class__ is not _Tensor:
         data = _tensor(data, "npy_load_bytes", "data")
     cell = _take() if _cells else _Cell()
-    status = c_npy_load_bytes(data._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npy_load_bytes(data._h, cell.address), cell)
 
 
 @_open
@@ -5427,9 +4564,7 @@ def npz_save(path, names, tensors):
     path = _text(path, "npz_save", "path")
     names, names_len = _texts(names, "npz_save", "names")
     tensors_list, tensors_len = _tensors(tensors, "npz_save", "tensors")
-    status = c_npz_save(path, names, names_len, tensors_list, tensors_len)
-    if status:
-        raise _failure(status)
+    return _done(c_npz_save(path, names, names_len, tensors_list, tensors_len), None)
 
 
 @_open
@@ -5438,12 +4573,7 @@ def npz_save_bytes(names, tensors):
     names, names_len = _texts(names, "npz_save_bytes", "names")
     tensors_list, tensors_len = _tensors(tensors, "npz_save_bytes", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address), cell)
 
 
 _npz_load_default_result = _result_type("npz_load", ("names", "tensors"))
@@ -5506,9 +4636,7 @@ def file_write(path, data):
     path = _text(path, "file_write", "path")
     if data.__class__ is not _Tensor:
         data = _tensor(data, "file_write", "data")
-    status = c_file_write(path, data._h)
-    if status:
-        raise _failure(status)
+    return _done(c_file_write(path, data._h), None)
 
 
 @_makes("T", "tensor_words_sqrt")
@@ -5523,17 +4651,9 @@ def sqrt(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sqrt", "out")
-        status = c_sqrt_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sqrt_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sqrt(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sqrt(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sqrt_")
@@ -5545,10 +4665,7 @@ def sqrt_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sqrt_", "input")
-    status = c_sqrt_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sqrt_(input._h), input)
 
 
 @_makes("T", "tensor_words_rsqrt")
@@ -5563,17 +4680,9 @@ def rsqrt(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "rsqrt", "out")
-        status = c_rsqrt_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_rsqrt_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_rsqrt(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rsqrt(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_rsqrt_")
@@ -5585,10 +4694,7 @@ def rsqrt_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rsqrt_", "input")
-    status = c_rsqrt_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_rsqrt_(input._h), input)
 
 
 @_makes("T", "tensor_words_exp")
@@ -5603,17 +4709,9 @@ def exp(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "exp", "out")
-        status = c_exp_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_exp_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_exp(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_exp(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_exp_")
@@ -5625,10 +4723,7 @@ def exp_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "exp_", "input")
-    status = c_exp_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_exp_(input._h), input)
 
 
 @_makes("T", "tensor_words_exp2")
@@ -5643,17 +4738,9 @@ def exp2(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "exp2", "out")
-        status = c_exp2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_exp2_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_exp2(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_exp2_")
@@ -5665,10 +4752,7 @@ def exp2_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "exp2_", "input")
-    status = c_exp2_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_exp2_(input._h), input)
 
 
 @_makes("T", "tensor_words_expm1")
@@ -5683,17 +4767,9 @@ def expm1(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "expm1", "out")
-        status = c_expm1_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_expm1_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_expm1(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_expm1_")
@@ -5705,10 +4781,7 @@ def expm1_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expm1_", "input")
-    status = c_expm1_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_expm1_(input._h), input)
 
 
 @_makes("T", "tensor_words_log")
@@ -5723,17 +4796,9 @@ def log(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log", "out")
-        status = c_log_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_log_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_log(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log_")
@@ -5745,10 +4810,7 @@ def log_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_", "input")
-    status = c_log_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_log_(input._h), input)
 
 
 @_makes("T", "tensor_words_log2")
@@ -5763,17 +4825,9 @@ def log2(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log2", "out")
-        status = c_log2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_log2_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_log2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log2(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log2_")
@@ -5785,10 +4839,7 @@ def log2_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log2_", "input")
-    status = c_log2_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_log2_(input._h), input)
 
 
 @_makes("T", "tensor_words_log10")
@@ -5803,17 +4854,9 @@ def log10(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log10", "out")
-        status = c_log10_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_log10_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_log10(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log10(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log10_")
@@ -5825,10 +4868,7 @@ def log10_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log10_", "input")
-    status = c_log10_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_log10_(input._h), input)
 
 
 @_makes("T", "tensor_words_log1p")
@@ -5843,17 +4883,9 @@ def log1p(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log1p", "out")
-        status = c_log1p_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_log1p_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log1p(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log1p_")
@@ -5865,10 +4897,7 @@ def log1p_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log1p_", "input")
-    status = c_log1p_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_log1p_(input._h), input)
 
 
 @_makes("T", "tensor_words_sin")
@@ -5883,17 +4912,9 @@ def sin(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sin", "out")
-        status = c_sin_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sin_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sin(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sin(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sin_")
@@ -5905,10 +4926,7 @@ def sin_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sin_", "input")
-    status = c_sin_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sin_(input._h), input)
 
 
 @_makes("T", "tensor_words_cos")
@@ -5923,17 +4941,9 @@ def cos(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cos", "out")
-        status = c_cos_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_cos_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_cos(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cos(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_cos_")
@@ -5945,10 +4955,7 @@ def cos_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cos_", "input")
-    status = c_cos_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_cos_(input._h), input)
 
 
 @_makes("T", "tensor_words_tan")
@@ -5963,17 +4970,9 @@ def tan(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tan", "out")
-        status = c_tan_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_tan_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_tan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tan(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_tan_")
@@ -5985,10 +4984,7 @@ def tan_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tan_", "input")
-    status = c_tan_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_tan_(input._h), input)
 
 
 @_makes("T", "tensor_words_asin")
@@ -6003,17 +4999,9 @@ def asin(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "asin", "out")
-        status = c_asin_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_asin_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_asin(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_asin(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_asin_")
@@ -6025,10 +5013,7 @@ def asin_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "asin_", "input")
-    status = c_asin_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_asin_(input._h), input)
 
 
 @_makes("T", "tensor_words_arcsin")
@@ -6044,17 +5029,9 @@ def arcsin(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arcsin", "out")
-        status = c_arcsin_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arcsin_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arcsin(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arcsin(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arcsin_")
@@ -6067,10 +5044,7 @@ def arcsin_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsin_", "input")
-    status = c_arcsin_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arcsin_(input._h), input)
 
 
 @_makes("T", "tensor_words_acos")
@@ -6085,17 +5059,9 @@ def acos(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "acos", "out")
-        status = c_acos_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_acos_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_acos(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_acos(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_acos_")
@@ -6107,10 +5073,7 @@ def acos_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "acos_", "input")
-    status = c_acos_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_acos_(input._h), input)
 
 
 @_makes("T", "tensor_words_arccos")
@@ -6126,17 +5089,9 @@ def arccos(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arccos", "out")
-        status = c_arccos_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arccos_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arccos(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arccos(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arccos_")
@@ -6149,10 +5104,7 @@ def arccos_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccos_", "input")
-    status = c_arccos_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arccos_(input._h), input)
 
 
 @_makes("T", "tensor_words_atan")
@@ -6167,17 +5119,9 @@ def atan(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "atan", "out")
-        status = c_atan_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_atan_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_atan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atan(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_atan_")
@@ -6189,10 +5133,7 @@ def atan_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atan_", "input")
-    status = c_atan_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_atan_(input._h), input)
 
 
 @_makes("T", "tensor_words_arctan")
@@ -6208,17 +5149,9 @@ def arctan(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arctan", "out")
-        status = c_arctan_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arctan_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arctan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arctan(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arctan_")
@@ -6231,10 +5164,7 @@ def arctan_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctan_", "input")
-    status = c_arctan_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arctan_(input._h), input)
 
 
 @_makes("T", "tensor_words_sinh")
@@ -6249,17 +5179,9 @@ def sinh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sinh", "out")
-        status = c_sinh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sinh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sinh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sinh_")
@@ -6271,10 +5193,7 @@ def sinh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sinh_", "input")
-    status = c_sinh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sinh_(input._h), input)
 
 
 @_makes("T", "tensor_words_cosh")
@@ -6289,17 +5208,9 @@ def cosh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cosh", "out")
-        status = c_cosh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_cosh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_cosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cosh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_cosh_")
@@ -6311,10 +5222,7 @@ def cosh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cosh_", "input")
-    status = c_cosh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_cosh_(input._h), input)
 
 
 @_makes("T", "tensor_words_tanh")
@@ -6329,17 +5237,9 @@ def tanh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tanh", "out")
-        status = c_tanh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_tanh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_tanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tanh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_tanh_")
@@ -6351,10 +5251,7 @@ def tanh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tanh_", "input")
-    status = c_tanh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_tanh_(input._h), input)
 
 
 @_makes("T", "tensor_words_asinh")
@@ -6369,17 +5266,9 @@ def asinh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "asinh", "out")
-        status = c_asinh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_asinh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_asinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_asinh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_asinh_")
@@ -6391,10 +5280,7 @@ def asinh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "asinh_", "input")
-    status = c_asinh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_asinh_(input._h), input)
 
 
 @_makes("T", "tensor_words_arcsinh")
@@ -6410,17 +5296,9 @@ def arcsinh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arcsinh", "out")
-        status = c_arcsinh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arcsinh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arcsinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arcsinh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arcsinh_")
@@ -6433,10 +5311,7 @@ def arcsinh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsinh_", "input")
-    status = c_arcsinh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arcsinh_(input._h), input)
 
 
 @_makes("T", "tensor_words_acosh")
@@ -6451,17 +5326,9 @@ def acosh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "acosh", "out")
-        status = c_acosh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_acosh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_acosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_acosh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_acosh_")
@@ -6473,10 +5340,7 @@ def acosh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "acosh_", "input")
-    status = c_acosh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_acosh_(input._h), input)
 
 
 @_makes("T", "tensor_words_arccosh")
@@ -6492,17 +5356,9 @@ def arccosh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arccosh", "out")
-        status = c_arccosh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arccosh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arccosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arccosh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arccosh_")
@@ -6515,10 +5371,7 @@ def arccosh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccosh_", "input")
-    status = c_arccosh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arccosh_(input._h), input)
 
 
 @_makes("T", "tensor_words_atanh")
@@ -6533,17 +5386,9 @@ def atanh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "atanh", "out")
-        status = c_atanh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_atanh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_atanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atanh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_atanh_")
@@ -6555,10 +5400,7 @@ def atanh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atanh_", "input")
-    status = c_atanh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_atanh_(input._h), input)
 
 
 @_makes("T", "tensor_words_arctanh")
@@ -6574,17 +5416,9 @@ def arctanh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arctanh", "out")
-        status = c_arctanh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arctanh_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arctanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arctanh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arctanh_")
@@ -6597,10 +5431,7 @@ def arctanh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctanh_", "input")
-    status = c_arctanh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arctanh_(input._h), input)
 
 
 @_makes("T", "tensor_words_sigmoid")
@@ -6615,17 +5446,9 @@ def sigmoid(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sigmoid", "out")
-        status = c_sigmoid_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sigmoid_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sigmoid(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sigmoid(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sigmoid_")
@@ -6637,10 +5460,7 @@ def sigmoid_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sigmoid_", "input")
-    status = c_sigmoid_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sigmoid_(input._h), input)
 
 
 @_makes("TT", "tensor_words_atan2")
@@ -6657,17 +5477,9 @@ def atan2(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "atan2", "out")
-        status = c_atan2_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_atan2_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_atan2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atan2(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_atan2_")
@@ -6681,10 +5493,7 @@ def atan2_(input, other):
         input = _tensor(input, "atan2_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "atan2_", "other")
-    status = c_atan2_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_atan2_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_arctan2")
@@ -6702,17 +5511,9 @@ def arctan2(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arctan2", "out")
-        status = c_arctan2_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_arctan2_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_arctan2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arctan2(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_arctan2_")
@@ -6727,10 +5528,7 @@ def arctan2_(input, other):
         input = _tensor(input, "arctan2_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "arctan2_", "other")
-    status = c_arctan2_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_arctan2_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_hypot")
@@ -6747,17 +5545,9 @@ def hypot(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "hypot", "out")
-        status = c_hypot_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_hypot_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_hypot(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hypot(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_hypot_")
@@ -6771,10 +5561,7 @@ def hypot_(input, other):
         input = _tensor(input, "hypot_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "hypot_", "other")
-    status = c_hypot_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_hypot_(input._h, other._h), input)
 
 
 @_makes("TX", "tensor_words_index_get")
@@ -6787,12 +5574,7 @@ def index_get(input, index):
         input = _tensor(input, "index_get", "input")
     index_list, index_len = _index(index)
     cell = _take() if _cells else _Cell()
-    status = c_index_get(input._h, index_list, index_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_get(input._h, index_list, index_len, cell.address), cell)
 
 
 @_changes("TXT", "tensor_words_index_set_")
@@ -6805,10 +5587,7 @@ def index_set_(input, index, value):
     index_list, index_len = _index(index)
     if value.__class__ is not _Tensor:
         value = _tensor(value, "index_set_", "value")
-    status = c_index_set_(input._h, index_list, index_len, value._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_index_set_(input._h, index_list, index_len, value._h), input)
 
 
 @_changes("TXS", "tensor_words_index_set_scalar_")
@@ -6819,10 +5598,7 @@ def index_set_scalar_(input, index, value):
     index_list, index_len = _index(index)
     if value.__class__ is not _Scalar:
         value = _scalar(value, "index_set_scalar_", "value")
-    status = c_index_set_scalar_(input._h, index_list, index_len, value)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_index_set_scalar_(input._h, index_list, index_len, value), input)
 
 
 @_open
@@ -6840,12 +5616,7 @@ def index_put(input, indices, values, accumulate=False):
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address), cell)
 
 
 @_open
@@ -6862,10 +5633,7 @@ def index_put_(input, indices, values, accumulate=False):
         values = _tensor(values, "index_put_", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put_", "accumulate")
-    status = c_index_put_(input._h, indices_list, indices_len, values._h, accumulate)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_index_put_(input._h, indices_list, indices_len, values._h, accumulate), input)
 
 
 @_makes("TIT", "tensor_words_index_select")
@@ -6884,17 +5652,9 @@ def index_select(input, dim, index, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_select", "out")
-        status = c_index_select_out(input._h, dim, index._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_index_select_out(input._h, dim, index._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_index_select(input._h, dim, index._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_select(input._h, dim, index._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_masked_select")
@@ -6911,17 +5671,9 @@ def masked_select(input, mask, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "masked_select", "out")
-        status = c_masked_select_out(input._h, mask._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_masked_select_out(input._h, mask._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_masked_select(input._h, mask._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_masked_select(input._h, mask._h, cell.address), cell)
 
 
 @_makes("TTO", "tensor_words_masked_fill", "tensor_words_masked_fill_scalar")
@@ -6939,14 +5691,9 @@ def masked_fill(input, mask, value):
         value = _number(value, "masked_fill", "value")
     cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_masked_fill_scalar(input._h, mask._h, value, cell.address)
+        return _made(c_masked_fill_scalar(input._h, mask._h, value, cell.address), cell)
     else:
-        status = c_masked_fill(input._h, mask._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_masked_fill(input._h, mask._h, value._h, cell.address), cell)
 
 
 @_changes("TTO", "tensor_words_masked_fill_", "tensor_words_masked_fill_scalar_")
@@ -6963,12 +5710,9 @@ def masked_fill_(input, mask, value):
     if value.__class__ is not _Tensor:
         value = _number(value, "masked_fill_", "value")
     if value.__class__ is _Scalar:
-        status = c_masked_fill_scalar_(input._h, mask._h, value)
+        return _done(c_masked_fill_scalar_(input._h, mask._h, value), input)
     else:
-        status = c_masked_fill_(input._h, mask._h, value._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_masked_fill_(input._h, mask._h, value._h), input)
 
 
 @_makes("TTT", "tensor_words_masked_scatter")
@@ -6985,12 +5729,7 @@ def masked_scatter(input, mask, source):
     if source.__class__ is not _Tensor:
         source = _tensor(source, "masked_scatter", "source")
     cell = _take() if _cells else _Cell()
-    status = c_masked_scatter(input._h, mask._h, source._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_masked_scatter(input._h, mask._h, source._h, cell.address), cell)
 
 
 @_changes("TTT", "tensor_words_masked_scatter_")
@@ -7006,10 +5745,7 @@ def masked_scatter_(input, mask, source):
         mask = _tensor(mask, "masked_scatter_", "mask")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "masked_scatter_", "source")
-    status = c_masked_scatter_(input._h, mask._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_masked_scatter_(input._h, mask._h, source._h), input)
 
 
 @_makes("TITB", "tensor_words_gather")
@@ -7032,17 +5768,9 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gather", "out")
-        status = c_gather_out(input._h, dim, index._h, sparse_grad, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_gather_out(input._h, dim, index._h, sparse_grad, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_gather(input._h, dim, index._h, sparse_grad, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_gather(input._h, dim, index._h, sparse_grad, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_take")
@@ -7059,17 +5787,9 @@ def take(input, index, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "take", "out")
-        status = c_take_out(input._h, index._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_take_out(input._h, index._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_take(input._h, index._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_take(input._h, index._h, cell.address), cell)
 
 
 @_makes("TTi", "tensor_words_take_along_dim")
@@ -7091,17 +5811,9 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "take_along_dim", "out")
-        status = c_take_along_dim_out(input._h, indices._h, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_take_along_dim_out(input._h, indices._h, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_take_along_dim(input._h, indices._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_take_along_dim(input._h, indices._h, dim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_nonzero")
@@ -7117,17 +5829,9 @@ def nonzero(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nonzero", "out")
-        status = c_nonzero_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_nonzero_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_nonzero(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nonzero(input._h, cell.address), cell)
 
 
 @_lists("T", "tensor_words_nonzero_numpy")
@@ -7161,12 +5865,7 @@ def argwhere(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argwhere", "input")
     cell = _take() if _cells else _Cell()
-    status = c_argwhere(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argwhere(input._h, cell.address), cell)
 
 
 @_makes("TTTB", "tensor_words_put")
@@ -7186,12 +5885,7 @@ def put(input, index, source, accumulate=False):
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_put(input._h, index._h, source._h, accumulate, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_put(input._h, index._h, source._h, accumulate, cell.address), cell)
 
 
 @_changes("TTTB", "tensor_words_put_")
@@ -7210,10 +5904,7 @@ def put_(input, index, source, accumulate=False):
         source = _tensor(source, "put_", "source")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "put_", "accumulate")
-    status = c_put_(input._h, index._h, source._h, accumulate)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_put_(input._h, index._h, source._h, accumulate), input)
 
 
 @_makes("TITT", "tensor_words_scatter_src")
@@ -7235,17 +5926,9 @@ def _scatter_src(input, dim, index, src, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        status = c_scatter_src_out(input._h, dim, index._h, src._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_scatter_src_out(input._h, dim, index._h, src._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_scatter_src(input._h, dim, index._h, src._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_src(input._h, dim, index._h, src._h, cell.address), cell)
 
 
 @_makes("TITS", "tensor_words_scatter_value")
@@ -7262,17 +5945,9 @@ def _scatter_value(input, dim, index, value, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        status = c_scatter_value_out(input._h, dim, index._h, value, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_scatter_value_out(input._h, dim, index._h, value, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_scatter_value(input._h, dim, index._h, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_value(input._h, dim, index._h, value, cell.address), cell)
 
 
 @_makes("TITTU", "tensor_words_scatter_src_reduce")
@@ -7290,17 +5965,9 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        status = c_scatter_src_reduce_out(input._h, dim, index._h, src._h, reduce, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_scatter_src_reduce_out(input._h, dim, index._h, src._h, reduce, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address), cell)
 
 
 @_makes("TITSU", "tensor_words_scatter_value_reduce")
@@ -7318,17 +5985,9 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        status = c_scatter_value_reduce_out(input._h, dim, index._h, value, reduce, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_scatter_value_reduce_out(input._h, dim, index._h, value, reduce, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address), cell)
 
 
 @_first(_scatter_src, _scatter_value, _scatter_value_reduce, forms=(_scatter_src, _scatter_value, _scatter_src_reduce, _scatter_value_reduce))
@@ -7385,10 +6044,7 @@ def _scatter__src(input, dim, index, src):
         index = _tensor(index, "scatter_", "index")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "scatter_", "src")
-    status = c_scatter_src_(input._h, dim, index._h, src._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_scatter_src_(input._h, dim, index._h, src._h), input)
 
 
 @_changes("TITS", "tensor_words_scatter_value_")
@@ -7402,10 +6058,7 @@ def _scatter__value(input, dim, index, value):
         index = _tensor(index, "scatter_", "index")
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scatter_", "value")
-    status = c_scatter_value_(input._h, dim, index._h, value)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_scatter_value_(input._h, dim, index._h, value), input)
 
 
 @_changes("TITTU", "tensor_words_scatter_src_reduce_")
@@ -7420,10 +6073,7 @@ def _scatter__src_reduce(input, dim, index, src, *, reduce):
     if src.__class__ is not _Tensor:
         src = _tensor(src, "scatter_", "src")
     reduce = _text(reduce, "scatter_", "reduce")
-    status = c_scatter_src_reduce_(input._h, dim, index._h, src._h, reduce)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_scatter_src_reduce_(input._h, dim, index._h, src._h, reduce), input)
 
 
 @_changes("TITSU", "tensor_words_scatter_value_reduce_")
@@ -7438,10 +6088,7 @@ def _scatter__value_reduce(input, dim, index, value, *, reduce):
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scatter_", "value")
     reduce = _text(reduce, "scatter_", "reduce")
-    status = c_scatter_value_reduce_(input._h, dim, index._h, value, reduce)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_scatter_value_reduce_(input._h, dim, index._h, value, reduce), input)
 
 
 @_first(_scatter__src, _scatter__value, _scatter__value_reduce, forms=(_scatter__src, _scatter__value, _scatter__src_reduce, _scatter__value_reduce))
@@ -7500,17 +6147,9 @@ def scatter_add(input, dim, index, src, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter_add", "out")
-        status = c_scatter_add_out(input._h, dim, index._h, src._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_scatter_add_out(input._h, dim, index._h, src._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_scatter_add(input._h, dim, index._h, src._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_add(input._h, dim, index._h, src._h, cell.address), cell)
 
 
 @_changes("TITT", "tensor_words_scatter_add_")
@@ -7528,10 +6167,7 @@ def scatter_add_(input, dim, index, src):
         index = _tensor(index, "scatter_add_", "index")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "scatter_add_", "src")
-    status = c_scatter_add_(input._h, dim, index._h, src._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_scatter_add_(input._h, dim, index._h, src._h), input)
 
 
 @_makes("TITTUB", "tensor_words_scatter_reduce")
@@ -7556,17 +6192,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter_reduce", "out")
-        status = c_scatter_reduce_out(input._h, dim, index._h, src._h, reduce, include_self, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_scatter_reduce_out(input._h, dim, index._h, src._h, reduce, include_self, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address), cell)
 
 
 @_changes("TITTUB", "tensor_words_scatter_reduce_")
@@ -7588,10 +6216,7 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     reduce = _text(reduce, "scatter_reduce_", "reduce")
     if include_self.__class__ is not _Bool:
         include_self = _flag(include_self, "scatter_reduce_", "include_self")
-    status = c_scatter_reduce_(input._h, dim, index._h, src._h, reduce, include_self)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_scatter_reduce_(input._h, dim, index._h, src._h, reduce, include_self), input)
 
 
 @_makes("TITTS", "tensor_words_index_add")
@@ -7614,17 +6239,9 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_add", "out")
-        status = c_index_add_out(input._h, dim, index._h, source._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_index_add_out(input._h, dim, index._h, source._h, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_index_add(input._h, dim, index._h, source._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_add(input._h, dim, index._h, source._h, alpha, cell.address), cell)
 
 
 @_changes("TITTS", "tensor_words_index_add_")
@@ -7644,10 +6261,7 @@ def index_add_(input, dim, index, source, *, alpha=_ONE):
         source = _tensor(source, "index_add_", "source")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "index_add_", "alpha")
-    status = c_index_add_(input._h, dim, index._h, source._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_index_add_(input._h, dim, index._h, source._h, alpha), input)
 
 
 @_makes("TITT", "tensor_words_index_copy")
@@ -7668,17 +6282,9 @@ def index_copy(input, dim, index, source, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_copy", "out")
-        status = c_index_copy_out(input._h, dim, index._h, source._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_index_copy_out(input._h, dim, index._h, source._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_index_copy(input._h, dim, index._h, source._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_copy(input._h, dim, index._h, source._h, cell.address), cell)
 
 
 @_changes("TITT", "tensor_words_index_copy_")
@@ -7696,10 +6302,7 @@ def index_copy_(input, dim, index, source):
         index = _tensor(index, "index_copy_", "index")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "index_copy_", "source")
-    status = c_index_copy_(input._h, dim, index._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_index_copy_(input._h, dim, index._h, source._h), input)
 
 
 @_makes("TITO", "tensor_words_index_fill", "tensor_words_index_fill_scalar")
@@ -7719,14 +6322,9 @@ def index_fill(input, dim, index, value):
         value = _number(value, "index_fill", "value")
     cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_index_fill_scalar(input._h, dim, index._h, value, cell.address)
+        return _made(c_index_fill_scalar(input._h, dim, index._h, value, cell.address), cell)
     else:
-        status = c_index_fill(input._h, dim, index._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_index_fill(input._h, dim, index._h, value._h, cell.address), cell)
 
 
 @_changes("TITO", "tensor_words_index_fill_", "tensor_words_index_fill_scalar_")
@@ -7745,12 +6343,9 @@ def index_fill_(input, dim, index, value):
     if value.__class__ is not _Tensor:
         value = _number(value, "index_fill_", "value")
     if value.__class__ is _Scalar:
-        status = c_index_fill_scalar_(input._h, dim, index._h, value)
+        return _done(c_index_fill_scalar_(input._h, dim, index._h, value), input)
     else:
-        status = c_index_fill_(input._h, dim, index._h, value._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_index_fill_(input._h, dim, index._h, value._h), input)
 
 
 @_makes("TITTUB", "tensor_words_index_reduce")
@@ -7774,17 +6369,9 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_reduce", "out")
-        status = c_index_reduce_out(input._h, dim, index._h, source._h, reduce, include_self, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_index_reduce_out(input._h, dim, index._h, source._h, reduce, include_self, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address), cell)
 
 
 @_changes("TITTUB", "tensor_words_index_reduce_")
@@ -7805,10 +6392,7 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     reduce = _text(reduce, "index_reduce_", "reduce")
     if include_self.__class__ is not _Bool:
         include_self = _flag(include_self, "index_reduce_", "include_self")
-    status = c_index_reduce_(input._h, dim, index._h, source._h, reduce, include_self)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_index_reduce_(input._h, dim, index._h, source._h, reduce, include_self), input)
 
 
 @_lists("T", "tensor_words_where_condition")
@@ -7849,22 +6433,14 @@ def _where_default(condition, input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "where", "out")
         if other.__class__ is _Scalar:
-            status = c_where_scalar_out(condition._h, input._h, other, out._h)
+            return _done(c_where_scalar_out(condition._h, input._h, other, out._h), out)
         else:
-            status = c_where_out(condition._h, input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_where_out(condition._h, input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_where_scalar(condition._h, input._h, other, cell.address)
+        return _made(c_where_scalar(condition._h, input._h, other, cell.address), cell)
     else:
-        status = c_where(condition._h, input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_where(condition._h, input._h, other._h, cell.address), cell)
 
 
 @_first(_where_condition, _where_default)
@@ -7908,17 +6484,9 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cat", "out")
-        status = c_cat_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_cat_out(tensors_list, tensors_len, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_cat(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cat(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("AI", "tensor_words_concat")
@@ -7937,17 +6505,9 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concat", "out")
-        status = c_concat_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_concat_out(tensors_list, tensors_len, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_concat(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_concat(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("AI", "tensor_words_concatenate")
@@ -7966,17 +6526,9 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concatenate", "out")
-        status = c_concatenate_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_concatenate_out(tensors_list, tensors_len, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_concatenate(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_concatenate(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("AI", "tensor_words_stack")
@@ -7995,17 +6547,9 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "stack", "out")
-        status = c_stack_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_stack_out(tensors_list, tensors_len, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_stack(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_stack(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("A", "tensor_words_hstack")
@@ -8020,17 +6564,9 @@ def hstack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "hstack", "out")
-        status = c_hstack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_hstack_out(tensors_list, tensors_len, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_hstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hstack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_vstack")
@@ -8045,17 +6581,9 @@ def vstack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "vstack", "out")
-        status = c_vstack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_vstack_out(tensors_list, tensors_len, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_vstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_vstack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_row_stack")
@@ -8071,17 +6599,9 @@ def row_stack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "row_stack", "out")
-        status = c_row_stack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_row_stack_out(tensors_list, tensors_len, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_row_stack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_row_stack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_dstack")
@@ -8096,17 +6616,9 @@ def dstack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "dstack", "out")
-        status = c_dstack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_dstack_out(tensors_list, tensors_len, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_dstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_dstack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_column_stack")
@@ -8121,17 +6633,9 @@ def column_stack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "column_stack", "out")
-        status = c_column_stack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_column_stack_out(tensors_list, tensors_len, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_column_stack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_column_stack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("T", "tensor_words_atleast_1d")
@@ -8144,12 +6648,7 @@ def _atleast_1d_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_1d", "input")
     cell = _take() if _cells else _Cell()
-    status = c_atleast_1d(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atleast_1d(input._h, cell.address), cell)
 
 
 def _atleast_1d_sequence(*tensors):
@@ -8203,12 +6702,7 @@ def _atleast_2d_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_2d", "input")
     cell = _take() if _cells else _Cell()
-    status = c_atleast_2d(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atleast_2d(input._h, cell.address), cell)
 
 
 def _atleast_2d_sequence(*tensors):
@@ -8262,12 +6756,7 @@ def _atleast_3d_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_3d", "input")
     cell = _take() if _cells else _Cell()
-    status = c_atleast_3d(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atleast_3d(input._h, cell.address), cell)
 
 
 def _atleast_3d_sequence(*tensors):
@@ -8373,12 +6862,7 @@ def cartesian_prod(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cartesian_prod(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("TIB", "tensor_words_combinations")
@@ -8397,12 +6881,7 @@ def combinations(input, r=2, with_replacement=False):
     if with_replacement.__class__ is not _Bool:
         with_replacement = _flag(with_replacement, "combinations", "with_replacement")
     cell = _take() if _cells else _Cell()
-    status = c_combinations(input._h, r, with_replacement, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_combinations(input._h, r, with_replacement, cell.address), cell)
 
 
 @_open
@@ -8418,12 +6897,7 @@ def block_diag(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_block_diag(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_block_diag(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("TV", "tensor_words_repeat")
@@ -8440,12 +6914,7 @@ def repeat(input, repeats, *more):
         input = _tensor(input, "repeat", "input")
     repeats, repeats_len = _ints(repeats, "repeat", "repeats")
     cell = _take() if _cells else _Cell()
-    status = c_repeat(input._h, repeats, repeats_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat(input._h, repeats, repeats_len, cell.address), cell)
 
 
 @_makes("TV", "tensor_words_tile")
@@ -8462,12 +6931,7 @@ def tile(input, dims, *more):
         input = _tensor(input, "tile", "input")
     dims, dims_len = _ints(dims, "tile", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_tile(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tile(input._h, dims, dims_len, cell.address), cell)
 
 
 @_makes("TIii", "tensor_words_repeat_interleave_int")
@@ -8488,12 +6952,7 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address), cell)
 
 
 @_makes("TTii", "tensor_words_repeat_interleave_tensor")
@@ -8510,12 +6969,7 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address), cell)
 
 
 @_makes("Ti", "tensor_words_repeat_interleave")
@@ -8526,12 +6980,7 @@ def _repeat_interleave_default(repeats, *, output_size=None):
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave(repeats._h, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat_interleave(repeats._h, output_size, cell.address), cell)
 
 
 @_first(_repeat_interleave_int, _repeat_interleave_tensor, _repeat_interleave_default)
@@ -8580,12 +7029,7 @@ def roll(input, shifts, dims=None):
     shifts, shifts_len = _ints(shifts, "roll", "shifts")
     dims, dims_len = (None, 0) if dims is None else _ints(dims, "roll", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address), cell)
 
 
 @_makes("TV", "tensor_words_flip")
@@ -8601,12 +7045,7 @@ def flip(input, dims, *more):
         input = _tensor(input, "flip", "input")
     dims, dims_len = _ints(dims, "flip", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_flip(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_flip(input._h, dims, dims_len, cell.address), cell)
 
 
 @_makes("T", "tensor_words_fliplr")
@@ -8620,12 +7059,7 @@ def fliplr(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fliplr", "input")
     cell = _take() if _cells else _Cell()
-    status = c_fliplr(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fliplr(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_flipud")
@@ -8639,12 +7073,7 @@ def flipud(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flipud", "input")
     cell = _take() if _cells else _Cell()
-    status = c_flipud(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_flipud(input._h, cell.address), cell)
 
 
 @_makes("TIL", "tensor_words_rot90")
@@ -8663,12 +7092,7 @@ def rot90(input, k=1, dims=(0,1)):
         dims = (0,1)
     dims, dims_len = _ints(dims, "rot90", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_rot90(input._h, k, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rot90(input._h, k, dims, dims_len, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_tril")
@@ -8686,17 +7110,9 @@ def tril(input, diagonal=0, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tril", "out")
-        status = c_tril_out(input._h, diagonal, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_tril_out(input._h, diagonal, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_tril(input._h, diagonal, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tril(input._h, diagonal, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_tril_")
@@ -8711,10 +7127,7 @@ def tril_(input, diagonal=0):
         input = _tensor(input, "tril_", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "tril_", "diagonal")
-    status = c_tril_(input._h, diagonal)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_tril_(input._h, diagonal), input)
 
 
 @_makes("TI", "tensor_words_triu")
@@ -8732,17 +7145,9 @@ def triu(input, diagonal=0, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "triu", "out")
-        status = c_triu_out(input._h, diagonal, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_triu_out(input._h, diagonal, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_triu(input._h, diagonal, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_triu(input._h, diagonal, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_triu_")
@@ -8757,10 +7162,7 @@ def triu_(input, diagonal=0):
         input = _tensor(input, "triu_", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "triu_", "diagonal")
-    status = c_triu_(input._h, diagonal)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_triu_(input._h, diagonal), input)
 
 
 @_makes("TI", "tensor_words_diag")
@@ -8778,17 +7180,9 @@ def diag(input, diagonal=0, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "diag", "out")
-        status = c_diag_out(input._h, diagonal, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_diag_out(input._h, diagonal, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_diag(input._h, diagonal, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diag(input._h, diagonal, cell.address), cell)
 
 
 @_makes("TIII", "tensor_words_diag_embed")
@@ -8809,12 +7203,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diag_embed", "dim2")
     cell = _take() if _cells else _Cell()
-    status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diag_embed(input._h, offset, dim1, dim2, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_diagflat")
@@ -8830,12 +7219,7 @@ def diagflat(input, offset=0):
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagflat", "offset")
     cell = _take() if _cells else _Cell()
-    status = c_diagflat(input._h, offset, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diagflat(input._h, offset, cell.address), cell)
 
 
 @_makes("TTIII", "tensor_words_diagonal_scatter")
@@ -8857,12 +7241,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal_scatter", "dim2")
     cell = _take() if _cells else _Cell()
-    status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address), cell)
 
 
 @_makes("TTII", "tensor_words_select_scatter")
@@ -8882,12 +7261,7 @@ def select_scatter(input, src, dim, index):
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select_scatter", "index")
     cell = _take() if _cells else _Cell()
-    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_select_scatter(input._h, src._h, dim, index, cell.address), cell)
 
 
 @_makes("TTIiiI", "tensor_words_slice_scatter")
@@ -8912,12 +7286,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice_scatter", "step")
     cell = _take() if _cells else _Cell()
-    status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address), cell)
 
 
 @_makes("TTLLi", "tensor_words_as_strided_scatter")
@@ -8936,12 +7305,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
     cell = _take() if _cells else _Cell()
-    status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address), cell)
 
 
 @_lists("TL", "tensor_words_unravel_index")
@@ -8978,12 +7342,7 @@ def sum_to_size(input, size, *more):
         input = _tensor(input, "sum_to_size", "input")
     size, size_len = _ints(size, "sum_to_size", "size")
     cell = _take() if _cells else _Cell()
-    status = c_sum_to_size(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sum_to_size(input._h, size, size_len, cell.address), cell)
 
 
 @_makes("TLS", "tensor_words_constant_pad_nd")
@@ -9001,12 +7360,7 @@ def constant_pad_nd(input, pad, value=_ZERO):
     if value.__class__ is not _Scalar:
         value = _scalar(value, "constant_pad_nd", "value")
     cell = _take() if _cells else _Cell()
-    status = c_constant_pad_nd(input._h, pad, pad_len, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_constant_pad_nd(input._h, pad, pad_len, value, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_logical_and")
@@ -9023,17 +7377,9 @@ def logical_and(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_and", "out")
-        status = c_logical_and_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logical_and_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logical_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_and(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_logical_and_")
@@ -9047,10 +7393,7 @@ def logical_and_(input, other):
         input = _tensor(input, "logical_and_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "logical_and_", "other")
-    status = c_logical_and_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_logical_and_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_logical_or")
@@ -9067,17 +7410,9 @@ def logical_or(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_or", "out")
-        status = c_logical_or_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logical_or_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logical_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_or(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_logical_or_")
@@ -9091,10 +7426,7 @@ def logical_or_(input, other):
         input = _tensor(input, "logical_or_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "logical_or_", "other")
-    status = c_logical_or_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_logical_or_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_logical_xor")
@@ -9111,17 +7443,9 @@ def logical_xor(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_xor", "out")
-        status = c_logical_xor_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logical_xor_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logical_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_xor(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_logical_xor_")
@@ -9135,10 +7459,7 @@ def logical_xor_(input, other):
         input = _tensor(input, "logical_xor_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "logical_xor_", "other")
-    status = c_logical_xor_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_logical_xor_(input._h, other._h), input)
 
 
 @_makes("T", "tensor_words_logical_not")
@@ -9153,17 +7474,9 @@ def logical_not(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_not", "out")
-        status = c_logical_not_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logical_not_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logical_not(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_not(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_logical_not_")
@@ -9175,10 +7488,7 @@ def logical_not_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logical_not_", "input")
-    status = c_logical_not_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_logical_not_(input._h), input)
 
 
 @_makes("PO", "tensor_words_bitwise_and", "tensor_words_bitwise_and_scalar")
@@ -9196,22 +7506,14 @@ def bitwise_and(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_and", "out")
         if other.__class__ is _Scalar:
-            status = c_bitwise_and_scalar_out(input._h, other, out._h)
+            return _done(c_bitwise_and_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_bitwise_and_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_bitwise_and_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_and_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_and_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_and(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_and_", "tensor_words_bitwise_and_scalar_")
@@ -9226,12 +7528,9 @@ def bitwise_and_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_and_", "other")
     if other.__class__ is _Scalar:
-        status = c_bitwise_and_scalar_(input._h, other)
+        return _done(c_bitwise_and_scalar_(input._h, other), input)
     else:
-        status = c_bitwise_and_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_bitwise_and_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_bitwise_or", "tensor_words_bitwise_or_scalar")
@@ -9249,22 +7548,14 @@ def bitwise_or(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_or", "out")
         if other.__class__ is _Scalar:
-            status = c_bitwise_or_scalar_out(input._h, other, out._h)
+            return _done(c_bitwise_or_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_bitwise_or_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_bitwise_or_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_or_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_or_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_or(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_or_", "tensor_words_bitwise_or_scalar_")
@@ -9279,12 +7570,9 @@ def bitwise_or_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_or_", "other")
     if other.__class__ is _Scalar:
-        status = c_bitwise_or_scalar_(input._h, other)
+        return _done(c_bitwise_or_scalar_(input._h, other), input)
     else:
-        status = c_bitwise_or_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_bitwise_or_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_bitwise_xor", "tensor_words_bitwise_xor_scalar")
@@ -9302,22 +7590,14 @@ def bitwise_xor(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_xor", "out")
         if other.__class__ is _Scalar:
-            status = c_bitwise_xor_scalar_out(input._h, other, out._h)
+            return _done(c_bitwise_xor_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_bitwise_xor_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_bitwise_xor_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_xor_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_xor(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_xor_", "tensor_words_bitwise_xor_scalar_")
@@ -9332,12 +7612,9 @@ def bitwise_xor_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_xor_", "other")
     if other.__class__ is _Scalar:
-        status = c_bitwise_xor_scalar_(input._h, other)
+        return _done(c_bitwise_xor_scalar_(input._h, other), input)
     else:
-        status = c_bitwise_xor_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_bitwise_xor_(input._h, other._h), input)
 
 
 @_makes("T", "tensor_words_bitwise_not")
@@ -9352,17 +7629,9 @@ def bitwise_not(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_not", "out")
-        status = c_bitwise_not_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_bitwise_not_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_bitwise_not(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bitwise_not(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_bitwise_not_")
@@ -9374,10 +7643,7 @@ def bitwise_not_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bitwise_not_", "input")
-    status = c_bitwise_not_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_bitwise_not_(input._h), input)
 
 
 @_makes("PO", "tensor_words_bitwise_left_shift", "tensor_words_bitwise_left_shift_scalar")
@@ -9395,22 +7661,14 @@ def bitwise_left_shift(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_left_shift", "out")
         if other.__class__ is _Scalar:
-            status = c_bitwise_left_shift_scalar_out(input._h, other, out._h)
+            return _done(c_bitwise_left_shift_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_bitwise_left_shift_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_bitwise_left_shift_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_left_shift_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_left_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_left_shift(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_left_shift_", "tensor_words_bitwise_left_shift_scalar_")
@@ -9425,12 +7683,9 @@ def bitwise_left_shift_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_left_shift_", "other")
     if other.__class__ is _Scalar:
-        status = c_bitwise_left_shift_scalar_(input._h, other)
+        return _done(c_bitwise_left_shift_scalar_(input._h, other), input)
     else:
-        status = c_bitwise_left_shift_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_bitwise_left_shift_(input._h, other._h), input)
 
 
 @_makes("PO", "tensor_words_bitwise_right_shift", "tensor_words_bitwise_right_shift_scalar")
@@ -9448,22 +7703,14 @@ def bitwise_right_shift(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_right_shift", "out")
         if other.__class__ is _Scalar:
-            status = c_bitwise_right_shift_scalar_out(input._h, other, out._h)
+            return _done(c_bitwise_right_shift_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_bitwise_right_shift_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_bitwise_right_shift_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_right_shift_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_right_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_right_shift(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_right_shift_", "tensor_words_bitwise_right_shift_scalar_")
@@ -9478,12 +7725,9 @@ def bitwise_right_shift_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_right_shift_", "other")
     if other.__class__ is _Scalar:
-        status = c_bitwise_right_shift_scalar_(input._h, other)
+        return _done(c_bitwise_right_shift_scalar_(input._h, other), input)
     else:
-        status = c_bitwise_right_shift_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_bitwise_right_shift_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_matmul")
@@ -9503,17 +7747,9 @@ def matmul(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "matmul", "out")
-        status = c_matmul_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_matmul_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_matmul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_matmul(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_mm")
@@ -9530,17 +7766,9 @@ def mm(input, mat2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mm", "out")
-        status = c_mm_out(input._h, mat2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_mm_out(input._h, mat2._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_mm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mm(input._h, mat2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_spmm")
@@ -9557,17 +7785,9 @@ def spmm(input, mat2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "spmm", "out")
-        status = c_spmm_out(input._h, mat2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_spmm_out(input._h, mat2._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_spmm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_spmm(input._h, mat2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_bmm")
@@ -9584,17 +7804,9 @@ def bmm(input, mat2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bmm", "out")
-        status = c_bmm_out(input._h, mat2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_bmm_out(input._h, mat2._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_bmm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bmm(input._h, mat2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_mv")
@@ -9611,17 +7823,9 @@ def mv(input, vec, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mv", "out")
-        status = c_mv_out(input._h, vec._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_mv_out(input._h, vec._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_mv(input._h, vec._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mv(input._h, vec._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_dot")
@@ -9638,17 +7842,9 @@ def dot(input, tensor, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "dot", "out")
-        status = c_dot_out(input._h, tensor._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_dot_out(input._h, tensor._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_dot(input._h, tensor._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_dot(input._h, tensor._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_vdot")
@@ -9665,17 +7861,9 @@ def vdot(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "vdot", "out")
-        status = c_vdot_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_vdot_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_vdot(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_vdot(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_inner")
@@ -9692,17 +7880,9 @@ def inner(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "inner", "out")
-        status = c_inner_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_inner_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_inner(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_inner(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_outer")
@@ -9720,17 +7900,9 @@ def outer(input, vec2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "outer", "out")
-        status = c_outer_out(input._h, vec2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_outer_out(input._h, vec2._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_outer(input._h, vec2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_outer(input._h, vec2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_ger")
@@ -9749,17 +7921,9 @@ def ger(input, vec2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ger", "out")
-        status = c_ger_out(input._h, vec2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_ger_out(input._h, vec2._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_ger(input._h, vec2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ger(input._h, vec2._h, cell.address), cell)
 
 
 @_makes("TTTSS", "tensor_words_addmm")
@@ -9784,17 +7948,9 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addmm", "out")
-        status = c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addmm_")
@@ -9816,10 +7972,7 @@ def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addmm_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addmm_", "alpha")
-    status = c_addmm_(input._h, mat1._h, mat2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_addmm_(input._h, mat1._h, mat2._h, beta, alpha), input)
 
 
 @_makes("TTTSS", "tensor_words_baddbmm")
@@ -9843,17 +7996,9 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "baddbmm", "out")
-        status = c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_baddbmm_")
@@ -9874,10 +8019,7 @@ def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "baddbmm_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "baddbmm_", "alpha")
-    status = c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha), input)
 
 
 @_makes("TTTSS", "tensor_words_addbmm")
@@ -9901,17 +8043,9 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addbmm", "out")
-        status = c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addbmm_")
@@ -9932,10 +8066,7 @@ def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addbmm_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addbmm_", "alpha")
-    status = c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha), input)
 
 
 @_makes("TTTSS", "tensor_words_addmv")
@@ -9959,17 +8090,9 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addmv", "out")
-        status = c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addmv_")
@@ -9990,10 +8113,7 @@ def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addmv_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addmv_", "alpha")
-    status = c_addmv_(input._h, mat._h, vec._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_addmv_(input._h, mat._h, vec._h, beta, alpha), input)
 
 
 @_makes("TTTSS", "tensor_words_addr")
@@ -10018,17 +8138,9 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addr", "out")
-        status = c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addr_")
@@ -10050,10 +8162,7 @@ def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addr_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addr_", "alpha")
-    status = c_addr_(input._h, vec1._h, vec2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_addr_(input._h, vec1._h, vec2._h, beta, alpha), input)
 
 
 @_open
@@ -10070,12 +8179,7 @@ def einsum(equation, *tensors):
     equation = _text(equation, "einsum", "equation")
     tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_einsum(equation, tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_tensordot")
@@ -10094,17 +8198,9 @@ def _tensordot_default(input, other, dims=2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tensordot", "out")
-        status = c_tensordot_out(input._h, other._h, dims, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_tensordot_out(input._h, other._h, dims, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_tensordot(input._h, other._h, dims, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tensordot(input._h, other._h, dims, cell.address), cell)
 
 
 @_makes("TTLL", "tensor_words_tensordot_dims")
@@ -10119,17 +8215,9 @@ def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tensordot", "out")
-        status = c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address), cell)
 
 
 @_first(_tensordot_default, _tensordot_dims)
@@ -10172,17 +8260,9 @@ def kron(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "kron", "out")
-        status = c_kron_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_kron_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_kron(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_kron(input._h, other._h, cell.address), cell)
 
 
 @_makes("TTFU", "tensor_words_cdist")
@@ -10204,12 +8284,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         p = _real(p, "cdist", "p")
     compute_mode = _text(compute_mode, "cdist", "compute_mode")
     cell = _take() if _cells else _Cell()
-    status = c_cdist(x1._h, x2._h, p, compute_mode, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cdist(x1._h, x2._h, p, compute_mode, cell.address), cell)
 
 
 @_open
@@ -10244,12 +8319,7 @@ def scalar_operand(value):
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scalar_operand", "value")
     cell = _take() if _cells else _Cell()
-    status = c_scalar_operand(value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scalar_operand(value, cell.address), cell)
 
 
 @_open
@@ -10315,9 +8385,7 @@ def can_cast(from_, to):
 def set_default_dtype(d):
     """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
     d = -1 if d is None else _dtype_code(d, "set_default_dtype", "d")
-    status = c_set_default_dtype(d)
-    if status:
-        raise _failure(status)
+    return _done(c_set_default_dtype(d), None)
 
 
 @_open
@@ -10340,9 +8408,7 @@ def get_default_dtype():
 def set_default_device(device):
     """Sets the device of factories that are given none."""
     device = _NO_DEVICE if device is None else _device(device, "set_default_device", "device")
-    status = c_set_default_device(device)
-    if status:
-        raise _failure(status)
+    return _done(c_set_default_device(device), None)
 
 
 @_open
@@ -10378,9 +8444,7 @@ def set_num_threads(n):
     """
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "set_num_threads", "n")
-    status = c_set_num_threads(n)
-    if status:
-        raise _failure(status)
+    return _done(c_set_num_threads(n), None)
 
 
 @_open
@@ -10511,17 +8575,9 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "rand", "out")
-        status = c_rand_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_rand_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("V-d--", "tensor_words_randn")
@@ -10546,17 +8602,9 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randn", "out")
-        status = c_randn_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_randn_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IIL-d--", "tensor_words_randint")
@@ -10582,17 +8630,9 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randint", "out")
-        status = c_randint_out(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_randint_out(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IL-d--", "tensor_words_randint_high")
@@ -10611,17 +8651,9 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randint", "out")
-        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_first(_randint_default, _randint_high)
@@ -10670,17 +8702,9 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randperm", "out")
-        status = c_randperm_out(n, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_randperm_out(n, None if generator is None else generator._h, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("T-d---", "tensor_words_rand_like")
@@ -10702,12 +8726,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     device = _NO_DEVICE if device is None else _device(device, "rand_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "rand_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("T-d---", "tensor_words_randn_like")
@@ -10729,12 +8748,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     device = _NO_DEVICE if device is None else _device(device, "randn_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randn_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TII-d---", "tensor_words_randint_like")
@@ -10760,12 +8774,7 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
     device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TI-d---", "tensor_words_randint_like_high")
@@ -10784,12 +8793,7 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
     device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_first(_randint_like_default, _randint_like_high)
@@ -10836,22 +8840,14 @@ def _normal_tensors(mean, std=1, *, generator=None, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "normal", "out")
         if std.__class__ is _Scalar:
-            status = c_normal_tensors_scalar_out(mean._h, std, None if generator is None else generator._h, out._h)
+            return _done(c_normal_tensors_scalar_out(mean._h, std, None if generator is None else generator._h, out._h), out)
         else:
-            status = c_normal_tensors_out(mean._h, std._h, None if generator is None else generator._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_normal_tensors_out(mean._h, std._h, None if generator is None else generator._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if std.__class__ is _Scalar:
-        status = c_normal_tensors_scalar(mean._h, std, None if generator is None else generator._h, cell.address)
+        return _made(c_normal_tensors_scalar(mean._h, std, None if generator is None else generator._h, cell.address), cell)
     else:
-        status = c_normal_tensors(mean._h, std._h, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_normal_tensors(mean._h, std._h, None if generator is None else generator._h, cell.address), cell)
 
 
 @_makes("FFL-d--", "tensor_words_normal_size")
@@ -10872,17 +8868,9 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "normal", "out")
-        status = c_normal_size_out(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_normal_size_out(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_first(_normal_tensors, _normal_size)
@@ -10925,17 +8913,9 @@ def _bernoulli_default(input, *, generator=None, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bernoulli", "out")
-        status = c_bernoulli_out(input._h, None if generator is None else generator._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_bernoulli_out(input._h, None if generator is None else generator._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_bernoulli(input._h, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bernoulli(input._h, None if generator is None else generator._h, cell.address), cell)
 
 
 @_makes("TF-", "tensor_words_bernoulli_p")
@@ -10948,12 +8928,7 @@ def _bernoulli_p(input, p, *, generator=None):
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "bernoulli", "generator")
     cell = _take() if _cells else _Cell()
-    status = c_bernoulli_p(input._h, p, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bernoulli_p(input._h, p, None if generator is None else generator._h, cell.address), cell)
 
 
 @_first(_bernoulli_default, _bernoulli_p)
@@ -10999,17 +8974,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "multinomial", "out")
-        status = c_multinomial_out(input._h, num_samples, replacement, None if generator is None else generator._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_multinomial_out(input._h, num_samples, replacement, None if generator is None else generator._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address), cell)
 
 
 @_makes("T-", "tensor_words_poisson")
@@ -11024,12 +8991,7 @@ def poisson(input, *, generator=None):
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "poisson", "generator")
     cell = _take() if _cells else _Cell()
-    status = c_poisson(input._h, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_poisson(input._h, None if generator is None else generator._h, cell.address), cell)
 
 
 @_changes("TFF-", "tensor_words_uniform_")
@@ -11048,10 +9010,7 @@ def uniform_(input, from_=0, to=1, *, generator=None):
         to = _real(to, "uniform_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "uniform_", "generator")
-    status = c_uniform_(input._h, from_, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_uniform_(input._h, from_, to, None if generator is None else generator._h), input)
 
 
 @_changes("TFF-", "tensor_words_normal_")
@@ -11070,10 +9029,7 @@ def normal_(input, mean=0, std=1, *, generator=None):
         std = _real(std, "normal_", "std")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "normal_", "generator")
-    status = c_normal_(input._h, mean, std, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_normal_(input._h, mean, std, None if generator is None else generator._h), input)
 
 
 @_changes("T-", "tensor_words_random_")
@@ -11088,10 +9044,7 @@ def _random__default(input, *, generator=None):
         input = _tensor(input, "random_", "input")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
-    status = c_random_(input._h, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_random_(input._h, None if generator is None else generator._h), input)
 
 
 @_changes("TI-", "tensor_words_random__to")
@@ -11103,10 +9056,7 @@ def _random__to(input, to, *, generator=None):
         to = _integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
-    status = c_random__to(input._h, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_random__to(input._h, to, None if generator is None else generator._h), input)
 
 
 @_changes("TIi-", "tensor_words_random__from")
@@ -11120,10 +9070,7 @@ def _random__from(input, from_, to=None, *, generator=None):
         to = _optional_integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
-    status = c_random__from(input._h, from_, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_random__from(input._h, from_, to, None if generator is None else generator._h), input)
 
 
 @_first(_random__default, _random__to, _random__from)
@@ -11173,10 +9120,7 @@ def _bernoulli__default(input, p=0.5, *, generator=None):
         p = _real(p, "bernoulli_", "p")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "bernoulli_", "generator")
-    status = c_bernoulli_(input._h, p, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_bernoulli_(input._h, p, None if generator is None else generator._h), input)
 
 
 @_changes("TT-", "tensor_words_bernoulli__tensor")
@@ -11188,10 +9132,7 @@ def _bernoulli__tensor(input, p, *, generator=None):
         p = _tensor(p, "bernoulli_", "p")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "bernoulli_", "generator")
-    status = c_bernoulli__tensor(input._h, p._h, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_bernoulli__tensor(input._h, p._h, None if generator is None else generator._h), input)
 
 
 @_first(_bernoulli__default, forms=(_bernoulli__default, _bernoulli__tensor))
@@ -11234,10 +9175,7 @@ def exponential_(input, lambd=1, *, generator=None):
         lambd = _real(lambd, "exponential_", "lambd")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "exponential_", "generator")
-    status = c_exponential_(input._h, lambd, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_exponential_(input._h, lambd, None if generator is None else generator._h), input)
 
 
 @_changes("TFF-", "tensor_words_cauchy_")
@@ -11256,10 +9194,7 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
         sigma = _real(sigma, "cauchy_", "sigma")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "cauchy_", "generator")
-    status = c_cauchy_(input._h, median, sigma, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_cauchy_(input._h, median, sigma, None if generator is None else generator._h), input)
 
 
 @_changes("TFF-", "tensor_words_log_normal_")
@@ -11278,10 +9213,7 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
         std = _real(std, "log_normal_", "std")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "log_normal_", "generator")
-    status = c_log_normal_(input._h, mean, std, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_log_normal_(input._h, mean, std, None if generator is None else generator._h), input)
 
 
 @_changes("TF-", "tensor_words_geometric_")
@@ -11298,10 +9230,7 @@ def geometric_(input, p, *, generator=None):
         p = _real(p, "geometric_", "p")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "geometric_", "generator")
-    status = c_geometric_(input._h, p, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_geometric_(input._h, p, None if generator is None else generator._h), input)
 
 
 @_open
@@ -11309,9 +9238,7 @@ def manual_seed(seed):
     """Restarts the default generator from `seed`."""
     if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "manual_seed", "seed")
-    status = c_manual_seed(seed)
-    if status:
-        raise _failure(status)
+    return _done(c_manual_seed(seed), None)
 
 
 @_open
@@ -11346,9 +9273,7 @@ def generator_manual_seed(input, seed):
         input = _generator(input, "generator_manual_seed", "input")
     if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "generator_manual_seed", "seed")
-    status = c_generator_manual_seed(input._h, seed)
-    if status:
-        raise _failure(status)
+    return _done(c_generator_manual_seed(input._h, seed), None)
 
 
 @_open
@@ -11385,12 +9310,7 @@ def generator_get_state(input):
     if input.__class__ is not _Generator:
         input = _generator(input, "generator_get_state", "input")
     cell = _take() if _cells else _Cell()
-    status = c_generator_get_state(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_generator_get_state(input._h, cell.address), cell)
 
 
 @_open
@@ -11400,9 +9320,7 @@ def generator_set_state(input, state):
         input = _generator(input, "generator_set_state", "input")
     if state.__class__ is not _Tensor:
         state = _tensor(state, "generator_set_state", "state")
-    status = c_generator_set_state(input._h, state._h)
-    if status:
-        raise _failure(status)
+    return _done(c_generator_set_state(input._h, state._h), None)
 
 
 @_makes("TlBd", "tensor_words_sum")
@@ -11427,17 +9345,9 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sum", "out")
-        status = c_sum_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sum_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlBd", "tensor_words_nansum")
@@ -11460,17 +9370,9 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nansum", "out")
-        status = c_nansum_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_nansum_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TiBd", "tensor_words_prod")
@@ -11495,17 +9397,9 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "prod", "out")
-        status = c_prod_out(input._h, dim, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_prod_out(input._h, dim, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_prod(input._h, dim, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_prod(input._h, dim, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlBd", "tensor_words_mean")
@@ -11529,17 +9423,9 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mean", "out")
-        status = c_mean_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_mean_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlBd", "tensor_words_nanmean")
@@ -11562,17 +9448,9 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absen
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nanmean", "out")
-        status = c_nanmean_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_nanmean_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlB", "tensor_words_any")
@@ -11595,17 +9473,9 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "any", "out")
-        status = c_any_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_any_out(input._h, dim, dim_len, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_any(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_any(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("TlB", "tensor_words_all")
@@ -11628,17 +9498,9 @@ def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "all", "out")
-        status = c_all_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_all_out(input._h, dim, dim_len, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_all(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_all(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("Tl", "tensor_words_count_nonzero")
@@ -11654,12 +9516,7 @@ def count_nonzero(input, dim=None, *, axis=_absent):
         input = _tensor(input, "count_nonzero", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "count_nonzero", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_count_nonzero(input._h, dim, dim_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_count_nonzero(input._h, dim, dim_len, cell.address), cell)
 
 
 @_makes("TB", "tensor_words_std")
@@ -11674,12 +9531,7 @@ def _std_default(input, unbiased=True):
     if unbiased.__class__ is not _Bool:
         unbiased = _flag(unbiased, "std", "unbiased")
     cell = _take() if _cells else _Cell()
-    status = c_std(input._h, unbiased, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_std(input._h, unbiased, cell.address), cell)
 
 
 @_makes("TlBB", "tensor_words_std_dim")
@@ -11697,17 +9549,9 @@ def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "std", "out")
-        status = c_std_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_std_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
 
 
 @_makes("TlsB", "tensor_words_std_correction")
@@ -11732,17 +9576,9 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "std", "out")
-        status = c_std_correction_out(input._h, dim, dim_len, correction, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_std_correction_out(input._h, dim, dim_len, correction, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
 
 
 @_first(_std_default, _std_dim, _std_correction)
@@ -11793,12 +9629,7 @@ def _var_default(input, unbiased=True):
     if unbiased.__class__ is not _Bool:
         unbiased = _flag(unbiased, "var", "unbiased")
     cell = _take() if _cells else _Cell()
-    status = c_var(input._h, unbiased, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_var(input._h, unbiased, cell.address), cell)
 
 
 @_makes("TlBB", "tensor_words_var_dim")
@@ -11816,17 +9647,9 @@ def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "var", "out")
-        status = c_var_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_var_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
 
 
 @_makes("TlsB", "tensor_words_var_correction")
@@ -11851,17 +9674,9 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "var", "out")
-        status = c_var_correction_out(input._h, dim, dim_len, correction, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_var_correction_out(input._h, dim, dim_len, correction, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
 
 
 @_first(_var_default, _var_dim, _var_correction)
@@ -12171,17 +9986,9 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "norm", "out")
-        status = c_norm_out(input._h, p, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_norm_out(input._h, p, dim, dim_len, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TUlBd", "tensor_words_norm_name")
@@ -12205,17 +10012,9 @@ def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "norm", "out")
-        status = c_norm_name_out(input._h, p, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_norm_name_out(input._h, p, dim, dim_len, keepdim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_first(_norm_default, _norm_name)
@@ -12269,17 +10068,9 @@ def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "amax", "out")
-        status = c_amax_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_amax_out(input._h, dim, dim_len, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_amax(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_amax(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("TLB", "tensor_words_amin")
@@ -12304,17 +10095,9 @@ def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "amin", "out")
-        status = c_amin_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_amin_out(input._h, dim, dim_len, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_amin(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_amin(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_max")
@@ -12329,17 +10112,9 @@ def _max_default(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "max", "out")
-        status = c_max_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_max_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_max(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_max(input._h, cell.address), cell)
 
 
 _max_dim_result = _result_type("max", ("values", "indices"))
@@ -12362,10 +10137,7 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "max", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "max")
-        status = c_max_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _max_dim_result(out)
+        return _done(c_max_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _max_dim_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_max_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -12387,17 +10159,9 @@ def _max_other(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "max", "out")
-        status = c_max_other_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_max_other_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_max_other(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_max_other(input._h, other._h, cell.address), cell)
 
 
 @_first(_max_default, _max_dim, _max_other)
@@ -12446,17 +10210,9 @@ def _min_default(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "min", "out")
-        status = c_min_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_min_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_min(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_min(input._h, cell.address), cell)
 
 
 _min_dim_result = _result_type("min", ("values", "indices"))
@@ -12479,10 +10235,7 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "min", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "min")
-        status = c_min_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _min_dim_result(out)
+        return _done(c_min_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _min_dim_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_min_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -12504,17 +10257,9 @@ def _min_other(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "min", "out")
-        status = c_min_other_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_min_other_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_min_other(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_min_other(input._h, other._h, cell.address), cell)
 
 
 @_first(_min_default, _min_dim, _min_other)
@@ -12573,10 +10318,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=
         keepdim = _flag(keepdim, "aminmax", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "aminmax")
-        status = c_aminmax_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _aminmax_default_result(out)
+        return _done(c_aminmax_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _aminmax_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_aminmax(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -12608,17 +10350,9 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "argmax", "out")
-        status = c_argmax_out(input._h, dim, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_argmax_out(input._h, dim, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_argmax(input._h, dim, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argmax(input._h, dim, keepdim, cell.address), cell)
 
 
 @_makes("TiB", "tensor_words_argmin")
@@ -12641,17 +10375,9 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "argmin", "out")
-        status = c_argmin_out(input._h, dim, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_argmin_out(input._h, dim, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_argmin(input._h, dim, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argmin(input._h, dim, keepdim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_floor")
@@ -12666,17 +10392,9 @@ def floor(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "floor", "out")
-        status = c_floor_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_floor_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_floor(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_floor(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_floor_")
@@ -12688,10 +10406,7 @@ def floor_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "floor_", "input")
-    status = c_floor_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_floor_(input._h), input)
 
 
 @_makes("T", "tensor_words_ceil")
@@ -12706,17 +10421,9 @@ def ceil(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ceil", "out")
-        status = c_ceil_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_ceil_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_ceil(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ceil(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_ceil_")
@@ -12728,10 +10435,7 @@ def ceil_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ceil_", "input")
-    status = c_ceil_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_ceil_(input._h), input)
 
 
 @_makes("T", "tensor_words_trunc")
@@ -12746,17 +10450,9 @@ def trunc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "trunc", "out")
-        status = c_trunc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_trunc_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_trunc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trunc(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_trunc_")
@@ -12768,10 +10464,7 @@ def trunc_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "trunc_", "input")
-    status = c_trunc_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_trunc_(input._h), input)
 
 
 @_makes("T", "tensor_words_fix")
@@ -12787,17 +10480,9 @@ def fix(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fix", "out")
-        status = c_fix_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_fix_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_fix(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fix(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_fix_")
@@ -12810,10 +10495,7 @@ def fix_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fix_", "input")
-    status = c_fix_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_fix_(input._h), input)
 
 
 @_makes("TI", "tensor_words_round")
@@ -12833,17 +10515,9 @@ def round(input, *, decimals=0, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "round", "out")
-        status = c_round_out(input._h, decimals, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_round_out(input._h, decimals, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_round(input._h, decimals, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_round(input._h, decimals, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_round_")
@@ -12860,10 +10534,7 @@ def round_(input, *, decimals=0):
         input = _tensor(input, "round_", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round_", "decimals")
-    status = c_round_(input._h, decimals)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_round_(input._h, decimals), input)
 
 
 @_makes("T", "tensor_words_frac")
@@ -12878,17 +10549,9 @@ def frac(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "frac", "out")
-        status = c_frac_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_frac_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_frac(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_frac(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_frac_")
@@ -12900,10 +10563,7 @@ def frac_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "frac_", "input")
-    status = c_frac_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_frac_(input._h), input)
 
 
 @_makes("Ttt", "tensor_words_clamp_tensor")
@@ -12923,17 +10583,9 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp", "out")
-        status = c_clamp_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_clamp_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
 
 
 @_makes("Tss", "tensor_words_clamp")
@@ -12951,17 +10603,9 @@ def _clamp_default(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp", "out")
-        status = c_clamp_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_clamp_out(input._h, min, max, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_clamp(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clamp(input._h, min, max, cell.address), cell)
 
 
 @_first(_clamp_tensor, _clamp_default)
@@ -13005,10 +10649,7 @@ def _clamp__tensor(input, min=None, max=None):
         min = _tensor(min, "clamp_", "min")
     if max is not None and max.__class__ is not _Tensor:
         max = _tensor(max, "clamp_", "max")
-    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h), input)
 
 
 @_changes("Tss", "tensor_words_clamp_")
@@ -13023,10 +10664,7 @@ def _clamp__default(input, min=None, max=None):
         input = _tensor(input, "clamp_", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clamp_", "min")
     max = _NO_SCALAR if max is None else _scalar(max, "clamp_", "max")
-    status = c_clamp_(input._h, min, max)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_clamp_(input._h, min, max), input)
 
 
 @_first(_clamp__tensor, _clamp__default)
@@ -13074,17 +10712,9 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clip", "out")
-        status = c_clip_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_clip_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
 
 
 @_makes("Tss", "tensor_words_clip")
@@ -13100,17 +10730,9 @@ def _clip_default(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clip", "out")
-        status = c_clip_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_clip_out(input._h, min, max, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_clip(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clip(input._h, min, max, cell.address), cell)
 
 
 @_first(_clip_tensor, _clip_default)
@@ -13157,10 +10779,7 @@ def _clip__tensor(input, min=None, max=None):
         min = _tensor(min, "clip_", "min")
     if max is not None and max.__class__ is not _Tensor:
         max = _tensor(max, "clip_", "max")
-    status = c_clip_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_clip_tensor_(input._h, None if min is None else min._h, None if max is None else max._h), input)
 
 
 @_changes("Tss", "tensor_words_clip_")
@@ -13173,10 +10792,7 @@ def _clip__default(input, min=None, max=None):
         input = _tensor(input, "clip_", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
     max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
-    status = c_clip_(input._h, min, max)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_clip_(input._h, min, max), input)
 
 
 @_first(_clip__tensor, _clip__default)
@@ -13223,22 +10839,14 @@ def clamp_min(input, min, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp_min", "out")
         if min.__class__ is _Scalar:
-            status = c_clamp_min_scalar_out(input._h, min, out._h)
+            return _done(c_clamp_min_scalar_out(input._h, min, out._h), out)
         else:
-            status = c_clamp_min_out(input._h, min._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_clamp_min_out(input._h, min._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if min.__class__ is _Scalar:
-        status = c_clamp_min_scalar(input._h, min, cell.address)
+        return _made(c_clamp_min_scalar(input._h, min, cell.address), cell)
     else:
-        status = c_clamp_min(input._h, min._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_clamp_min(input._h, min._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_clamp_min_", "tensor_words_clamp_min_scalar_")
@@ -13253,12 +10861,9 @@ def clamp_min_(input, min):
     if min.__class__ is not _Tensor:
         min = _number(min, "clamp_min_", "min")
     if min.__class__ is _Scalar:
-        status = c_clamp_min_scalar_(input._h, min)
+        return _done(c_clamp_min_scalar_(input._h, min), input)
     else:
-        status = c_clamp_min_(input._h, min._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_clamp_min_(input._h, min._h), input)
 
 
 @_makes("TO", "tensor_words_clamp_max", "tensor_words_clamp_max_scalar")
@@ -13276,22 +10881,14 @@ def clamp_max(input, max, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp_max", "out")
         if max.__class__ is _Scalar:
-            status = c_clamp_max_scalar_out(input._h, max, out._h)
+            return _done(c_clamp_max_scalar_out(input._h, max, out._h), out)
         else:
-            status = c_clamp_max_out(input._h, max._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_clamp_max_out(input._h, max._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if max.__class__ is _Scalar:
-        status = c_clamp_max_scalar(input._h, max, cell.address)
+        return _made(c_clamp_max_scalar(input._h, max, cell.address), cell)
     else:
-        status = c_clamp_max(input._h, max._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_clamp_max(input._h, max._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_clamp_max_", "tensor_words_clamp_max_scalar_")
@@ -13306,12 +10903,9 @@ def clamp_max_(input, max):
     if max.__class__ is not _Tensor:
         max = _number(max, "clamp_max_", "max")
     if max.__class__ is _Scalar:
-        status = c_clamp_max_scalar_(input._h, max)
+        return _done(c_clamp_max_scalar_(input._h, max), input)
     else:
-        status = c_clamp_max_(input._h, max._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_clamp_max_(input._h, max._h), input)
 
 
 @_makes("TT", "tensor_words_maximum")
@@ -13328,17 +10922,9 @@ def maximum(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "maximum", "out")
-        status = c_maximum_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_maximum_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_maximum(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_maximum(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_minimum")
@@ -13355,17 +10941,9 @@ def minimum(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "minimum", "out")
-        status = c_minimum_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_minimum_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_minimum(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_minimum(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_fmax")
@@ -13382,17 +10960,9 @@ def fmax(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fmax", "out")
-        status = c_fmax_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_fmax_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_fmax(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fmax(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_fmin")
@@ -13409,17 +10979,9 @@ def fmin(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fmin", "out")
-        status = c_fmin_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_fmin_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_fmin(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fmin(input._h, other._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_relu")
@@ -13432,12 +10994,7 @@ def relu(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "relu", "input")
     cell = _take() if _cells else _Cell()
-    status = c_relu(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_relu(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_relu_")
@@ -13449,10 +11006,7 @@ def relu_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "relu_", "input")
-    status = c_relu_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_relu_(input._h), input)
 
 
 @_makes("TId", "tensor_words_cumsum")
@@ -13470,17 +11024,9 @@ def cumsum(input, dim, *, dtype=None, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cumsum", "out")
-        status = c_cumsum_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_cumsum_out(input._h, dim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_cumsum(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumsum(input._h, dim, dtype, cell.address), cell)
 
 
 @_changes("TId", "tensor_words_cumsum_")
@@ -13495,10 +11041,7 @@ def cumsum_(input, dim, *, dtype=None):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumsum_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
-    status = c_cumsum_(input._h, dim, dtype)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_cumsum_(input._h, dim, dtype), input)
 
 
 @_makes("TId", "tensor_words_cumprod")
@@ -13516,17 +11059,9 @@ def cumprod(input, dim, *, dtype=None, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cumprod", "out")
-        status = c_cumprod_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_cumprod_out(input._h, dim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_cumprod(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumprod(input._h, dim, dtype, cell.address), cell)
 
 
 @_changes("TId", "tensor_words_cumprod_")
@@ -13541,10 +11076,7 @@ def cumprod_(input, dim, *, dtype=None):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumprod_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
-    status = c_cumprod_(input._h, dim, dtype)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_cumprod_(input._h, dim, dtype), input)
 
 
 _cummax_default_result = _result_type("cummax", ("values", "indices"))
@@ -13563,10 +11095,7 @@ def cummax(input, dim, *, out=None):
         dim = _integer(dim, "cummax", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummax")
-        status = c_cummax_out(input._h, dim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _cummax_default_result(out)
+        return _done(c_cummax_out(input._h, dim, out[0]._h, out[1]._h), _cummax_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_cummax(input._h, dim, cell0.address, cell1.address)
@@ -13594,10 +11123,7 @@ def cummin(input, dim, *, out=None):
         dim = _integer(dim, "cummin", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummin")
-        status = c_cummin_out(input._h, dim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _cummin_default_result(out)
+        return _done(c_cummin_out(input._h, dim, out[0]._h, out[1]._h), _cummin_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_cummin(input._h, dim, cell0.address, cell1.address)
@@ -13623,17 +11149,9 @@ def logcumsumexp(input, dim, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logcumsumexp", "out")
-        status = c_logcumsumexp_out(input._h, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logcumsumexp_out(input._h, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logcumsumexp(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logcumsumexp(input._h, dim, cell.address), cell)
 
 
 @_makes("TLB", "tensor_words_logsumexp")
@@ -13654,17 +11172,9 @@ def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logsumexp", "out")
-        status = c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logsumexp(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logsumexp(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("TId", "tensor_words_softmax")
@@ -13682,17 +11192,9 @@ def softmax(input, dim, dtype=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "softmax", "out")
-        status = c_softmax_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_softmax_out(input._h, dim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_softmax(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_softmax(input._h, dim, dtype, cell.address), cell)
 
 
 @_makes("TId", "tensor_words_log_softmax")
@@ -13710,17 +11212,9 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log_softmax", "out")
-        status = c_log_softmax_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_log_softmax_out(input._h, dim, dtype, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_log_softmax(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log_softmax(input._h, dim, dtype, cell.address), cell)
 
 
 _sort_default_result = _result_type("sort", ("values", "indices"))
@@ -13743,10 +11237,7 @@ def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
         descending = _flag(descending, "sort", "descending")
     if out is not None:
         out = _outputs(out, 2, "sort")
-        status = c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _sort_default_result(out)
+        return _done(c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h), _sort_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_sort(input._h, dim, descending, cell0.address, cell1.address)
@@ -13775,10 +11266,7 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
         descending = _flag(descending, "sort", "descending")
     if out is not None:
         out = _outputs(out, 2, "sort")
-        status = c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _sort_stable_result(out)
+        return _done(c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h), _sort_stable_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_sort_stable(input._h, stable, dim, descending, cell0.address, cell1.address)
@@ -13831,12 +11319,7 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
     cell = _take() if _cells else _Cell()
-    status = c_argsort(input._h, dim, descending, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argsort(input._h, dim, descending, cell.address), cell)
 
 
 @_makes("TBIB", "tensor_words_argsort_stable")
@@ -13853,12 +11336,7 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
     cell = _take() if _cells else _Cell()
-    status = c_argsort_stable(input._h, stable, dim, descending, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argsort_stable(input._h, stable, dim, descending, cell.address), cell)
 
 
 @_first(_argsort_default, forms=(_argsort_default, _argsort_stable))
@@ -13898,17 +11376,9 @@ def msort(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "msort", "out")
-        status = c_msort_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_msort_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_msort(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_msort(input._h, cell.address), cell)
 
 
 _topk_default_result = _result_type("topk", ("values", "indices"))
@@ -13935,10 +11405,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent)
         sorted = _flag(sorted, "topk", "sorted")
     if out is not None:
         out = _outputs(out, 2, "topk")
-        status = c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _topk_default_result(out)
+        return _done(c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h), _topk_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_topk(input._h, k, dim, largest, sorted, cell0.address, cell1.address)
@@ -13960,12 +11427,7 @@ def _median_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "median", "input")
     cell = _take() if _cells else _Cell()
-    status = c_median(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_median(input._h, cell.address), cell)
 
 
 _median_dim_result = _result_type("median", ("values", "indices"))
@@ -13984,10 +11446,7 @@ def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "median", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "median")
-        status = c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _median_dim_result(out)
+        return _done(c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _median_dim_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_median_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -14036,12 +11495,7 @@ def _nanmedian_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmedian", "input")
     cell = _take() if _cells else _Cell()
-    status = c_nanmedian(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nanmedian(input._h, cell.address), cell)
 
 
 _nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
@@ -14060,10 +11514,7 @@ def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "nanmedian", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "nanmedian")
-        status = c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _nanmedian_dim_result(out)
+        return _done(c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _nanmedian_dim_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_nanmedian_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -14126,10 +11577,7 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdim
         keepdim = _flag(keepdim, "kthvalue", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "kthvalue")
-        status = c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _kthvalue_default_result(out)
+        return _done(c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h), _kthvalue_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_kthvalue(input._h, k, dim, keepdim, cell0.address, cell1.address)
@@ -14163,10 +11611,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = _flag(keepdim, "mode", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "mode")
-        status = c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _mode_default_result(out)
+        return _done(c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _mode_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_mode(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -14202,22 +11647,14 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         if out.__class__ is not _Tensor:
             out = _tensor(out, "searchsorted", "out")
         if input.__class__ is _Scalar:
-            status = c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+            return _done(c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h), out)
         else:
-            status = c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if input.__class__ is _Scalar:
-        status = c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+        return _made(c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
     else:
-        status = c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
 
 
 @_makes("OTBB", "tensor_words_bucketize", "tensor_words_bucketize_scalar")
@@ -14239,22 +11676,14 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bucketize", "out")
         if input.__class__ is _Scalar:
-            status = c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h)
+            return _done(c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h), out)
         else:
-            status = c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h), out)
     cell = _take() if _cells else _Cell()
     if input.__class__ is _Scalar:
-        status = c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address)
+        return _made(c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address), cell)
     else:
-        status = c_bucketize(input._h, boundaries._h, out_int32, right, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bucketize(input._h, boundaries._h, out_int32, right, cell.address), cell)
 
 
 _unique_default_result = _result_type("unique", ("output", "inverse_indices", "counts"))
@@ -14347,22 +11776,14 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
         if out.__class__ is not _Tensor:
             out = _tensor(out, "isin", "out")
         if test_elements.__class__ is _Scalar:
-            status = c_isin_scalar_out(elements._h, test_elements, assume_unique, invert, out._h)
+            return _done(c_isin_scalar_out(elements._h, test_elements, assume_unique, invert, out._h), out)
         else:
-            status = c_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h), out)
     cell = _take() if _cells else _Cell()
     if test_elements.__class__ is _Scalar:
-        status = c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address)
+        return _made(c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address), cell)
     else:
-        status = c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address), cell)
 
 
 @_makes("T", "tensor_words_erf")
@@ -14377,17 +11798,9 @@ def erf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erf", "out")
-        status = c_erf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_erf_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_erf(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_erf_")
@@ -14399,10 +11812,7 @@ def erf_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erf_", "input")
-    status = c_erf_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_erf_(input._h), input)
 
 
 @_makes("T", "tensor_words_erfc")
@@ -14417,17 +11827,9 @@ def erfc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfc", "out")
-        status = c_erfc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_erfc_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_erfc(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_erfc_")
@@ -14439,10 +11841,7 @@ def erfc_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erfc_", "input")
-    status = c_erfc_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_erfc_(input._h), input)
 
 
 @_makes("T", "tensor_words_erfinv")
@@ -14457,17 +11856,9 @@ def erfinv(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfinv", "out")
-        status = c_erfinv_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_erfinv_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_erfinv(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_erfinv_")
@@ -14479,10 +11870,7 @@ def erfinv_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erfinv_", "input")
-    status = c_erfinv_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_erfinv_(input._h), input)
 
 
 @_makes("T", "tensor_words_lgamma")
@@ -14497,17 +11885,9 @@ def lgamma(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lgamma", "out")
-        status = c_lgamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_lgamma_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_lgamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_lgamma(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_lgamma_")
@@ -14519,10 +11899,7 @@ def lgamma_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "lgamma_", "input")
-    status = c_lgamma_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_lgamma_(input._h), input)
 
 
 @_makes("T", "tensor_words_digamma")
@@ -14537,17 +11914,9 @@ def digamma(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "digamma", "out")
-        status = c_digamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_digamma_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_digamma(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_digamma_")
@@ -14559,10 +11928,7 @@ def digamma_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "digamma_", "input")
-    status = c_digamma_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_digamma_(input._h), input)
 
 
 @_makes("T", "tensor_words_i0")
@@ -14577,17 +11943,9 @@ def i0(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "i0", "out")
-        status = c_i0_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_i0_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_i0(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_i0_")
@@ -14599,10 +11957,7 @@ def i0_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "i0_", "input")
-    status = c_i0_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_i0_(input._h), input)
 
 
 @_makes("T", "tensor_words_sinc")
@@ -14617,17 +11972,9 @@ def sinc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sinc", "out")
-        status = c_sinc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_sinc_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sinc(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sinc_")
@@ -14639,10 +11986,7 @@ def sinc_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sinc_", "input")
-    status = c_sinc_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_sinc_(input._h), input)
 
 
 @_makes("Tf", "tensor_words_logit")
@@ -14658,17 +12002,9 @@ def logit(input, eps=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logit", "out")
-        status = c_logit_out(input._h, eps, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logit_out(input._h, eps, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logit(input._h, eps, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logit(input._h, eps, cell.address), cell)
 
 
 @_changes("Tf", "tensor_words_logit_")
@@ -14681,10 +12017,7 @@ def logit_(input, eps=None):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit_", "input")
     eps = None if eps is None else _double(eps, "logit_", "eps")
-    status = c_logit_(input._h, eps)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_logit_(input._h, eps), input)
 
 
 @_makes("IT", "tensor_words_polygamma")
@@ -14701,17 +12034,9 @@ def polygamma(n, input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "polygamma", "out")
-        status = c_polygamma_out(n, input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_polygamma_out(n, input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_polygamma(n, input._h, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_mvlgamma")
@@ -14728,17 +12053,9 @@ def mvlgamma(input, p, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mvlgamma", "out")
-        status = c_mvlgamma_out(input._h, p, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_mvlgamma_out(input._h, p, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_mvlgamma(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mvlgamma(input._h, p, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_mvlgamma_")
@@ -14752,10 +12069,7 @@ def mvlgamma_(input, p):
         input = _tensor(input, "mvlgamma_", "input")
     if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "mvlgamma_", "p")
-    status = c_mvlgamma_(input._h, p)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_mvlgamma_(input._h, p), input)
 
 
 @_makes("TT", "tensor_words_igamma")
@@ -14772,17 +12086,9 @@ def igamma(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "igamma", "out")
-        status = c_igamma_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_igamma_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_igamma(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_igamma(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_igamma_")
@@ -14796,10 +12102,7 @@ def igamma_(input, other):
         input = _tensor(input, "igamma_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "igamma_", "other")
-    status = c_igamma_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_igamma_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_igammac")
@@ -14816,17 +12119,9 @@ def igammac(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "igammac", "out")
-        status = c_igammac_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_igammac_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_igammac(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_igammac(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_igammac_")
@@ -14840,10 +12135,7 @@ def igammac_(input, other):
         input = _tensor(input, "igammac_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "igammac_", "other")
-    status = c_igammac_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_igammac_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_logaddexp")
@@ -14860,17 +12152,9 @@ def logaddexp(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logaddexp", "out")
-        status = c_logaddexp_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logaddexp_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logaddexp(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logaddexp(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_logaddexp2")
@@ -14887,17 +12171,9 @@ def logaddexp2(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logaddexp2", "out")
-        status = c_logaddexp2_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_logaddexp2_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_logaddexp2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logaddexp2(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_xlogy", "tensor_words_xlogy_scalar")
@@ -14915,22 +12191,14 @@ def xlogy(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "xlogy", "out")
         if other.__class__ is _Scalar:
-            status = c_xlogy_scalar_out(input._h, other, out._h)
+            return _done(c_xlogy_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_xlogy_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_xlogy_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_xlogy_scalar(input._h, other, cell.address)
+        return _made(c_xlogy_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_xlogy(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_xlogy_", "tensor_words_xlogy_scalar_")
@@ -14945,12 +12213,9 @@ def xlogy_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "xlogy_", "other")
     if other.__class__ is _Scalar:
-        status = c_xlogy_scalar_(input._h, other)
+        return _done(c_xlogy_scalar_(input._h, other), input)
     else:
-        status = c_xlogy_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+        return _done(c_xlogy_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_gcd")
@@ -14967,17 +12232,9 @@ def gcd(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gcd", "out")
-        status = c_gcd_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_gcd_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_gcd(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_gcd(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_gcd_")
@@ -14991,10 +12248,7 @@ def gcd_(input, other):
         input = _tensor(input, "gcd_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "gcd_", "other")
-    status = c_gcd_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_gcd_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_lcm")
@@ -15011,17 +12265,9 @@ def lcm(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lcm", "out")
-        status = c_lcm_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_lcm_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_lcm(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_lcm(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_lcm_")
@@ -15035,10 +12281,7 @@ def lcm_(input, other):
         input = _tensor(input, "lcm_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "lcm_", "other")
-    status = c_lcm_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_lcm_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_nextafter")
@@ -15055,17 +12298,9 @@ def nextafter(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nextafter", "out")
-        status = c_nextafter_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_nextafter_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_nextafter(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nextafter(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_nextafter_")
@@ -15079,10 +12314,7 @@ def nextafter_(input, other):
         input = _tensor(input, "nextafter_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "nextafter_", "other")
-    status = c_nextafter_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_nextafter_(input._h, other._h), input)
 
 
 @_makes("TT", "tensor_words_heaviside")
@@ -15099,17 +12331,9 @@ def heaviside(input, values, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "heaviside", "out")
-        status = c_heaviside_out(input._h, values._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_heaviside_out(input._h, values._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_heaviside(input._h, values._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_heaviside(input._h, values._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_heaviside_")
@@ -15123,10 +12347,7 @@ def heaviside_(input, values):
         input = _tensor(input, "heaviside_", "input")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "heaviside_", "values")
-    status = c_heaviside_(input._h, values._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_heaviside_(input._h, values._h), input)
 
 
 @_makes("TT", "tensor_words_ldexp")
@@ -15143,17 +12364,9 @@ def ldexp(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ldexp", "out")
-        status = c_ldexp_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_ldexp_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_ldexp(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ldexp(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_ldexp_")
@@ -15167,10 +12380,7 @@ def ldexp_(input, other):
         input = _tensor(input, "ldexp_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "ldexp_", "other")
-    status = c_ldexp_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_ldexp_(input._h, other._h), input)
 
 
 _frexp_default_result = _result_type("frexp", ("mantissa", "exponent"))
@@ -15189,10 +12399,7 @@ def frexp(input, *, out=None):
         input = _tensor(input, "frexp", "input")
     if out is not None:
         out = _outputs(out, 2, "frexp")
-        status = c_frexp_out(input._h, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _frexp_default_result(out)
+        return _done(c_frexp_out(input._h, out[0]._h, out[1]._h), _frexp_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_frexp(input._h, cell0.address, cell1.address)
@@ -15219,17 +12426,9 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nan_to_num", "out")
-        status = c_nan_to_num_out(input._h, nan, posinf, neginf, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_nan_to_num_out(input._h, nan, posinf, neginf, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_nan_to_num(input._h, nan, posinf, neginf, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nan_to_num(input._h, nan, posinf, neginf, cell.address), cell)
 
 
 @_changes("Tfff", "tensor_words_nan_to_num_")
@@ -15244,10 +12443,7 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     nan = None if nan is None else _double(nan, "nan_to_num_", "nan")
     posinf = None if posinf is None else _double(posinf, "nan_to_num_", "posinf")
     neginf = None if neginf is None else _double(neginf, "nan_to_num_", "neginf")
-    status = c_nan_to_num_(input._h, nan, posinf, neginf)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_nan_to_num_(input._h, nan, posinf, neginf), input)
 
 
 @_makes("T", "tensor_words_deg2rad")
@@ -15262,17 +12458,9 @@ def deg2rad(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "deg2rad", "out")
-        status = c_deg2rad_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_deg2rad_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_deg2rad(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_deg2rad(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_deg2rad_")
@@ -15284,10 +12472,7 @@ def deg2rad_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "deg2rad_", "input")
-    status = c_deg2rad_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_deg2rad_(input._h), input)
 
 
 @_makes("T", "tensor_words_rad2deg")
@@ -15302,17 +12487,9 @@ def rad2deg(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "rad2deg", "out")
-        status = c_rad2deg_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_rad2deg_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_rad2deg(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rad2deg(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_rad2deg_")
@@ -15324,10 +12501,7 @@ def rad2deg_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rad2deg_", "input")
-    status = c_rad2deg_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_rad2deg_(input._h), input)
 
 
 @_makes("TIItt", "tensor_words_diff")
@@ -15353,17 +12527,9 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "diff", "out")
-        status = c_diff_out(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_diff_out(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address), cell)
 
 
 @_makes("TSI", "tensor_words_trapezoid")
@@ -15382,12 +12548,7 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapezoid(y._h, dx, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapezoid(y._h, dx, dim, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_trapezoid_x")
@@ -15402,12 +12563,7 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapezoid_x(y._h, x._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapezoid_x(y._h, x._h, dim, cell.address), cell)
 
 
 @_first(_trapezoid_default, forms=(_trapezoid_default, _trapezoid_x))
@@ -15453,12 +12609,7 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapz(y._h, dx, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapz(y._h, dx, dim, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_trapz_x")
@@ -15473,12 +12624,7 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapz_x(y._h, x._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapz_x(y._h, x._h, dim, cell.address), cell)
 
 
 @_first(_trapz_default, forms=(_trapz_default, _trapz_x))
@@ -15524,12 +12670,7 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_cumulative_trapezoid(y._h, dx, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumulative_trapezoid(y._h, dx, dim, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_cumulative_trapezoid_x")
@@ -15544,12 +12685,7 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address), cell)
 
 
 @_first(_cumulative_trapezoid_default, forms=(_cumulative_trapezoid_default, _cumulative_trapezoid_x))
@@ -15597,12 +12733,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if aweights is not None and aweights.__class__ is not _Tensor:
         aweights = _tensor(aweights, "cov", "aweights")
     cell = _take() if _cells else _Cell()
-    status = c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_corrcoef")
@@ -15616,12 +12747,7 @@ def corrcoef(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "corrcoef", "input")
     cell = _take() if _cells else _Cell()
-    status = c_corrcoef(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_corrcoef(input._h, cell.address), cell)
 
 
 @_makes("TTi", "tensor_words_cross")
@@ -15642,17 +12768,9 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cross", "out")
-        status = c_cross_out(input._h, other._h, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_cross_out(input._h, other._h, dim, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_cross(input._h, other._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cross(input._h, other._h, dim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_trace")
@@ -15665,12 +12783,7 @@ def trace(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "trace", "input")
     cell = _take() if _cells else _Cell()
-    status = c_trace(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trace(input._h, cell.address), cell)
 
 
 @_makes("TTS", "tensor_words_dist")
@@ -15687,12 +12800,7 @@ def dist(input, other, p=2):
     if p.__class__ is not _Scalar:
         p = _scalar(p, "dist", "p")
     cell = _take() if _cells else _Cell()
-    status = c_dist(input._h, other._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_dist(input._h, other._h, p, cell.address), cell)
 
 
 @_makes("TtI", "tensor_words_bincount")
@@ -15710,12 +12818,7 @@ def bincount(input, weights=None, minlength=0):
     if minlength.__class__ is not _Int or not _LOW <= minlength <= _HIGH:
         minlength = _integer(minlength, "bincount", "minlength")
     cell = _take() if _cells else _Cell()
-    status = c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address), cell)
 
 
 @_makes("TISS", "tensor_words_histc")
@@ -15737,17 +12840,9 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "histc", "out")
-        status = c_histc_out(input._h, bins, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_histc_out(input._h, bins, min, max, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_histc(input._h, bins, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_histc(input._h, bins, min, max, cell.address), cell)
 
 
 _histogram_default_result = _result_type("histogram", ("hist", "bin_edges"))
@@ -15773,10 +12868,7 @@ def _histogram_default(input, bins=100, *, range=None, weight=None, density=Fals
         density = _flag(density, "histogram", "density")
     if out is not None:
         out = _outputs(out, 2, "histogram")
-        status = c_histogram_out(input._h, bins, range, range_len, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _histogram_default_result(out)
+        return _done(c_histogram_out(input._h, bins, range, range_len, None if weight is None else weight._h, density, out[0]._h, out[1]._h), _histogram_default_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_histogram(input._h, bins, range, range_len, None if weight is None else weight._h, density, cell0.address, cell1.address)
@@ -15804,10 +12896,7 @@ def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
         density = _flag(density, "histogram", "density")
     if out is not None:
         out = _outputs(out, 2, "histogram")
-        status = c_histogram_edges_out(input._h, bins._h, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _histogram_edges_result(out)
+        return _done(c_histogram_edges_out(input._h, bins._h, None if weight is None else weight._h, density, out[0]._h, out[1]._h), _histogram_edges_result(out))
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_histogram_edges(input._h, bins._h, None if weight is None else weight._h, density, cell0.address, cell1.address)
@@ -15952,22 +13041,14 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
         if out.__class__ is not _Tensor:
             out = _tensor(out, "quantile", "out")
         if q.__class__ is _Scalar:
-            status = c_quantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
+            return _done(c_quantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h), out)
         else:
-            status = c_quantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_quantile_out(input._h, q._h, dim, keepdim, interpolation, out._h), out)
     cell = _take() if _cells else _Cell()
     if q.__class__ is _Scalar:
-        status = c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address)
+        return _made(c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
     else:
-        status = c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address), cell)
 
 
 @_makes("TOiBU", "tensor_words_nanquantile", "tensor_words_nanquantile_scalar")
@@ -15995,22 +13076,14 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nanquantile", "out")
         if q.__class__ is _Scalar:
-            status = c_nanquantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
+            return _done(c_nanquantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h), out)
         else:
-            status = c_nanquantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_nanquantile_out(input._h, q._h, dim, keepdim, interpolation, out._h), out)
     cell = _take() if _cells else _Cell()
     if q.__class__ is _Scalar:
-        status = c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address)
+        return _made(c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
     else:
-        status = c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address), cell)
 
 
 @_lists("TslI", "tensor_words_gradient")
@@ -16136,17 +13209,9 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "renorm", "out")
-        status = c_renorm_out(input._h, p, dim, maxnorm, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_renorm_out(input._h, p, dim, maxnorm, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_renorm(input._h, p, dim, maxnorm, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_renorm(input._h, p, dim, maxnorm, cell.address), cell)
 
 
 @_changes("TSIS", "tensor_words_renorm_")
@@ -16166,10 +13231,7 @@ def renorm_(input, p, dim, maxnorm):
         dim = _integer(dim, "renorm_", "dim")
     if maxnorm.__class__ is not _Scalar:
         maxnorm = _scalar(maxnorm, "renorm_", "maxnorm")
-    status = c_renorm_(input._h, p, dim, maxnorm)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_renorm_(input._h, p, dim, maxnorm), input)
 
 
 @_open
@@ -16180,12 +13242,7 @@ def from_data(data, size, *, dtype=None):
     size, size_len = _ints(size, "from_data", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "from_data", "dtype")
     cell = _take() if _cells else _Cell()
-    status = c_from_data(data, size, size_len, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_from_data(data, size, size_len, dtype, cell.address), cell)
 
 
 @_open
@@ -16203,12 +13260,7 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     if read_only.__class__ is not _Bool:
         read_only = _flag(read_only, "from_blob", "read_only")
     cell = _take() if _cells else _Cell()
-    status = c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address), cell)
 
 
 @_open
@@ -16310,12 +13362,7 @@ def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=
     layout = -1 if layout is None else _layout_code(layout, "from_file", "layout")
     device = _NO_DEVICE if device is None else _device(device, "from_file", "device")
     cell = _take() if _cells else _Cell()
-    status = c_from_file(filename, shared, size, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_from_file(filename, shared, size, dtype, layout, device, cell.address), cell)
 
 
 @_changes("T", "tensor_words_share_memory_")
@@ -16328,10 +13375,7 @@ def share_memory_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "share_memory_", "input")
-    status = c_share_memory_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_share_memory_(input._h), input)
 
 
 @_tells("T", "tensor_words_is_shared")
@@ -16358,12 +13402,7 @@ def pin_memory(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "pin_memory", "input")
     cell = _take() if _cells else _Cell()
-    status = c_pin_memory(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_pin_memory(input._h, cell.address), cell)
 
 
 @_tells("T", "tensor_words_is_pinned")
@@ -16484,12 +13523,7 @@ def storage_view(input, *, dtype=None):
         input = _storage(input, "storage_view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "storage_view", "dtype")
     cell = _take() if _cells else _Cell()
-    status = c_storage_view(input._h, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_storage_view(input._h, dtype, cell.address), cell)
 
 
 @_open
@@ -16531,10 +13565,7 @@ def storage_fill_(input, value):
         input = _storage(input, "storage_fill_", "input")
     if value.__class__ is not _Int or not _LOW <= value <= _HIGH:
         value = _integer(value, "storage_fill_", "value")
-    status = c_storage_fill_(input._h, value)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_storage_fill_(input._h, value), input)
 
 
 @_open
@@ -16544,10 +13575,7 @@ def storage_copy_(input, source):
         input = _storage(input, "storage_copy_", "input")
     if source.__class__ is not _Storage:
         source = _storage(source, "storage_copy_", "source")
-    status = c_storage_copy_(input._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_storage_copy_(input._h, source._h), input)
 
 
 @_open
@@ -16558,10 +13586,7 @@ def storage_byteswap_(input, dtype):
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_byteswap_", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "storage_byteswap_", "dtype")
-    status = c_storage_byteswap_(input._h, dtype)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_storage_byteswap_(input._h, dtype), input)
 
 
 @_open
@@ -16574,10 +13599,7 @@ def storage_resize_(input, nbytes):
         input = _storage(input, "storage_resize_", "input")
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
-    status = c_storage_resize_(input._h, nbytes)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_storage_resize_(input._h, nbytes), input)
 
 
 @_open
@@ -16601,10 +13623,7 @@ def storage_share_memory_(input):
     """
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_share_memory_", "input")
-    status = c_storage_share_memory_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_storage_share_memory_(input._h), input)
 
 
 @_open
@@ -16805,9 +13824,7 @@ def reset_peak_memory_stats():
 
     >>> torch.reset_peak_memory_stats()
     """
-    status = c_reset_peak_memory_stats()
-    if status:
-        raise _failure(status)
+    return _done(c_reset_peak_memory_stats(), None)
 
 
 @_open
@@ -16816,9 +13833,7 @@ def empty_cache():
 
     >>> torch.empty_cache()
     """
-    status = c_empty_cache()
-    if status:
-        raise _failure(status)
+    return _done(c_empty_cache(), None)
 
 
 @_open
@@ -16830,9 +13845,7 @@ def set_memory_limit(nbytes):
     """
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
-    status = c_set_memory_limit(nbytes)
-    if status:
-        raise _failure(status)
+    return _done(c_set_memory_limit(nbytes), None)
 
 
 @_open
@@ -16848,9 +13861,7 @@ def fail_allocation(countdown):
     """
     if countdown.__class__ is not _Int or not _LOW <= countdown <= _HIGH:
         countdown = _integer(countdown, "fail_allocation", "countdown")
-    status = c_fail_allocation(countdown)
-    if status:
-        raise _failure(status)
+    return _done(c_fail_allocation(countdown), None)
 
 
 @_views("TV", "tensor_words_view")
@@ -16867,12 +13878,7 @@ def _view_default(input, size, *more):
         input = _tensor(input, "view", "input")
     size, size_len = _ints(size, "view", "size")
     cell = _take() if _cells else _Cell()
-    status = c_view(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view(input._h, size, size_len, cell.address), cell)
 
 
 @_views("TD", "tensor_words_view_dtype")
@@ -16887,12 +13893,7 @@ def _view_dtype(input, dtype):
         input = _tensor(input, "view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "view", "dtype")
     cell = _take() if _cells else _Cell()
-    status = c_view_dtype(input._h, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_dtype(input._h, dtype, cell.address), cell)
 
 
 @_first(_view_default, _view_dtype)
@@ -16935,12 +13936,7 @@ def view_as(input, other):
     if other.__class__ is not _Tensor:
         other = _tensor(other, "view_as", "other")
     cell = _take() if _cells else _Cell()
-    status = c_view_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_as(input._h, other._h, cell.address), cell)
 
 
 @_views("TV", "tensor_words_reshape")
@@ -16957,12 +13953,7 @@ def reshape(input, shape, *more):
         input = _tensor(input, "reshape", "input")
     shape, shape_len = _ints(shape, "reshape", "shape")
     cell = _take() if _cells else _Cell()
-    status = c_reshape(input._h, shape, shape_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_reshape(input._h, shape, shape_len, cell.address), cell)
 
 
 @_views("TT", "tensor_words_reshape_as")
@@ -16978,12 +13969,7 @@ def reshape_as(input, other):
     if other.__class__ is not _Tensor:
         other = _tensor(other, "reshape_as", "other")
     cell = _take() if _cells else _Cell()
-    status = c_reshape_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_reshape_as(input._h, other._h, cell.address), cell)
 
 
 @_views("TII", "tensor_words_flatten")
@@ -17000,12 +13986,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
         end_dim = _integer(end_dim, "flatten", "end_dim")
     cell = _take() if _cells else _Cell()
-    status = c_flatten(input._h, start_dim, end_dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_flatten(input._h, start_dim, end_dim, cell.address), cell)
 
 
 @_views("TIL", "tensor_words_unflatten")
@@ -17022,12 +14003,7 @@ def unflatten(input, dim, sizes):
         dim = _integer(dim, "unflatten", "dim")
     sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
     cell = _take() if _cells else _Cell()
-    status = c_unflatten(input._h, dim, sizes, sizes_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_unflatten(input._h, dim, sizes, sizes_len, cell.address), cell)
 
 
 @_views("T", "tensor_words_ravel")
@@ -17040,12 +14016,7 @@ def ravel(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ravel", "input")
     cell = _take() if _cells else _Cell()
-    status = c_ravel(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ravel(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_t_matrix")
@@ -17059,12 +14030,7 @@ def t(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t", "input")
     cell = _take() if _cells else _Cell()
-    status = c_t_matrix(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_t_matrix(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_t_matrix_")
@@ -17077,10 +14043,7 @@ def t_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t_", "input")
-    status = c_t_matrix_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_t_matrix_(input._h), input)
 
 
 @_views("TII", "tensor_words_transpose")
@@ -17098,12 +14061,7 @@ def transpose(input, dim0, dim1):
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose", "dim1")
     cell = _take() if _cells else _Cell()
-    status = c_transpose(input._h, dim0, dim1, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_transpose(input._h, dim0, dim1, cell.address), cell)
 
 
 @_changes("TII", "tensor_words_transpose_")
@@ -17120,10 +14078,7 @@ def transpose_(input, dim0, dim1):
         dim0 = _integer(dim0, "transpose_", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose_", "dim1")
-    status = c_transpose_(input._h, dim0, dim1)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_transpose_(input._h, dim0, dim1), input)
 
 
 @_views("TII", "tensor_words_swapaxes")
@@ -17140,12 +14095,7 @@ def swapaxes(input, axis0, axis1):
     if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes", "axis1")
     cell = _take() if _cells else _Cell()
-    status = c_swapaxes(input._h, axis0, axis1, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_swapaxes(input._h, axis0, axis1, cell.address), cell)
 
 
 @_changes("TII", "tensor_words_swapaxes_")
@@ -17161,10 +14111,7 @@ def swapaxes_(input, axis0, axis1):
         axis0 = _integer(axis0, "swapaxes_", "axis0")
     if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes_", "axis1")
-    status = c_swapaxes_(input._h, axis0, axis1)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_swapaxes_(input._h, axis0, axis1), input)
 
 
 @_views("TII", "tensor_words_swapdims")
@@ -17182,12 +14129,7 @@ def swapdims(input, dim0, dim1):
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims", "dim1")
     cell = _take() if _cells else _Cell()
-    status = c_swapdims(input._h, dim0, dim1, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_swapdims(input._h, dim0, dim1, cell.address), cell)
 
 
 @_changes("TII", "tensor_words_swapdims_")
@@ -17204,10 +14146,7 @@ def swapdims_(input, dim0, dim1):
         dim0 = _integer(dim0, "swapdims_", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims_", "dim1")
-    status = c_swapdims_(input._h, dim0, dim1)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_swapdims_(input._h, dim0, dim1), input)
 
 
 @_views("TV", "tensor_words_permute")
@@ -17223,12 +14162,7 @@ def permute(input, dims, *more):
         input = _tensor(input, "permute", "input")
     dims, dims_len = _ints(dims, "permute", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_permute(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_permute(input._h, dims, dims_len, cell.address), cell)
 
 
 @_views("TII", "tensor_words_movedim")
@@ -17245,12 +14179,7 @@ def _movedim_default(input, source, destination):
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "movedim", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_movedim(input._h, source, destination, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_movedim(input._h, source, destination, cell.address), cell)
 
 
 @_views("TLL", "tensor_words_movedim_list")
@@ -17261,12 +14190,7 @@ def _movedim_list(input, source, destination):
     source, source_len = _ints(source, "movedim", "source")
     destination, destination_len = _ints(destination, "movedim", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address), cell)
 
 
 @_first(_movedim_default, _movedim_list)
@@ -17309,12 +14233,7 @@ def _moveaxis_default(input, source, destination):
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "moveaxis", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_moveaxis(input._h, source, destination, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_moveaxis(input._h, source, destination, cell.address), cell)
 
 
 @_views("TLL", "tensor_words_moveaxis_list")
@@ -17327,12 +14246,7 @@ def _moveaxis_list(input, source, destination):
     source, source_len = _ints(source, "moveaxis", "source")
     destination, destination_len = _ints(destination, "moveaxis", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address), cell)
 
 
 @_first(_moveaxis_default, _moveaxis_list)
@@ -17368,12 +14282,7 @@ def T(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "T", "input")
     cell = _take() if _cells else _Cell()
-    status = c_T(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_T(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_mT")
@@ -17382,12 +14291,7 @@ def mT(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mT", "input")
     cell = _take() if _cells else _Cell()
-    status = c_mT(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mT(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_mH")
@@ -17396,12 +14300,7 @@ def mH(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mH", "input")
     cell = _take() if _cells else _Cell()
-    status = c_mH(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mH(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_H")
@@ -17410,12 +14309,7 @@ def H(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "H", "input")
     cell = _take() if _cells else _Cell()
-    status = c_H(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_H(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_adjoint")
@@ -17429,12 +14323,7 @@ def adjoint(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "adjoint", "input")
     cell = _take() if _cells else _Cell()
-    status = c_adjoint(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_adjoint(input._h, cell.address), cell)
 
 
 @_views("TVB", "tensor_words_expand")
@@ -17453,12 +14342,7 @@ def expand(input, size, *more, implicit=False):
     if implicit.__class__ is not _Bool:
         implicit = _flag(implicit, "expand", "implicit")
     cell = _take() if _cells else _Cell()
-    status = c_expand(input._h, size, size_len, implicit, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_expand(input._h, size, size_len, implicit, cell.address), cell)
 
 
 @_views("TT", "tensor_words_expand_as")
@@ -17474,12 +14358,7 @@ def expand_as(input, other):
     if other.__class__ is not _Tensor:
         other = _tensor(other, "expand_as", "other")
     cell = _take() if _cells else _Cell()
-    status = c_expand_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_expand_as(input._h, other._h, cell.address), cell)
 
 
 @_views("TV", "tensor_words_broadcast_to")
@@ -17496,12 +14375,7 @@ def broadcast_to(input, size, *more):
         input = _tensor(input, "broadcast_to", "input")
     size, size_len = _ints(size, "broadcast_to", "size")
     cell = _take() if _cells else _Cell()
-    status = c_broadcast_to(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_broadcast_to(input._h, size, size_len, cell.address), cell)
 
 
 @_views("T", "tensor_words_squeeze")
@@ -17514,12 +14388,7 @@ def _squeeze_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
     cell = _take() if _cells else _Cell()
-    status = c_squeeze(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_squeeze(input._h, cell.address), cell)
 
 
 @_views("TI", "tensor_words_squeeze_dim")
@@ -17530,12 +14399,7 @@ def _squeeze_dim(input, dim):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_squeeze_dim(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_squeeze_dim(input._h, dim, cell.address), cell)
 
 
 @_views("TV", "tensor_words_squeeze_dims")
@@ -17547,12 +14411,7 @@ def _squeeze_dims(input, dim, *more):
         input = _tensor(input, "squeeze", "input")
     dim, dim_len = _ints(dim, "squeeze", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_squeeze_dims(input._h, dim, dim_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_squeeze_dims(input._h, dim, dim_len, cell.address), cell)
 
 
 @_first(_squeeze_default, _squeeze_dim, _squeeze_dims)
@@ -17598,10 +14457,7 @@ def _squeeze__default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze_", "input")
-    status = c_squeeze_(input._h)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_squeeze_(input._h), input)
 
 
 @_changes("TI", "tensor_words_squeeze_dim_")
@@ -17611,10 +14467,7 @@ def _squeeze__dim(input, dim):
         input = _tensor(input, "squeeze_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze_", "dim")
-    status = c_squeeze_dim_(input._h, dim)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_squeeze_dim_(input._h, dim), input)
 
 
 @_changes("TV", "tensor_words_squeeze_dims_")
@@ -17625,10 +14478,7 @@ def _squeeze__dims(input, dim, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze_", "input")
     dim, dim_len = _ints(dim, "squeeze_", "dim")
-    status = c_squeeze_dims_(input._h, dim, dim_len)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_squeeze_dims_(input._h, dim, dim_len), input)
 
 
 @_first(_squeeze__default, _squeeze__dim, _squeeze__dims)
@@ -17678,12 +14528,7 @@ def unsqueeze(input, dim):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_unsqueeze(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_unsqueeze(input._h, dim, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_unsqueeze_")
@@ -17698,10 +14543,7 @@ def unsqueeze_(input, dim):
         input = _tensor(input, "unsqueeze_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze_", "dim")
-    status = c_unsqueeze_(input._h, dim)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_unsqueeze_(input._h, dim), input)
 
 
 @_views("TIII", "tensor_words_narrow")
@@ -17720,12 +14562,7 @@ def _narrow_default(input, dim, start, length):
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
-    status = c_narrow(input._h, dim, start, length, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_narrow(input._h, dim, start, length, cell.address), cell)
 
 
 @_views("TITI", "tensor_words_narrow_tensor")
@@ -17740,12 +14577,7 @@ def _narrow_tensor(input, dim, start, length):
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
-    status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_narrow_tensor(input._h, dim, start._h, length, cell.address), cell)
 
 
 @_first(_narrow_default, _narrow_tensor)
@@ -17789,12 +14621,7 @@ def select(input, dim, index):
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select", "index")
     cell = _take() if _cells else _Cell()
-    status = c_select(input._h, dim, index, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_select(input._h, dim, index, cell.address), cell)
 
 
 @_views("TIiiI", "tensor_words_slice")
@@ -17813,12 +14640,7 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice", "step")
     cell = _take() if _cells else _Cell()
-    status = c_slice(input._h, dim, start, end, step, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_slice(input._h, dim, start, end, step, cell.address), cell)
 
 
 @_views("TLLi", "tensor_words_as_strided")
@@ -17836,12 +14658,7 @@ def as_strided(input, size, stride, storage_offset=None):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
     cell = _take() if _cells else _Cell()
-    status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address), cell)
 
 
 @_changes("TLLi", "tensor_words_as_strided_")
@@ -17858,10 +14675,7 @@ def as_strided_(input, size, stride, storage_offset=None):
     stride, stride_len = _ints(stride, "as_strided_", "stride")
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_", "storage_offset")
-    status = c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset)
-    if status:
-        raise _failure(status)
-    return input
+    return _done(c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset), input)
 
 
 @_views("TIII", "tensor_words_unfold")
@@ -17882,12 +14696,7 @@ def unfold(input, dimension, size, step):
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "unfold", "step")
     cell = _take() if _cells else _Cell()
-    status = c_unfold(input._h, dimension, size, step, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_unfold(input._h, dimension, size, step, cell.address), cell)
 
 
 @_views("TIII", "tensor_words_diagonal")
@@ -17906,12 +14715,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal", "dim2")
     cell = _take() if _cells else _Cell()
-    status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diagonal(input._h, offset, dim1, dim2, cell.address), cell)
 
 
 @_views("T", "tensor_words_detach")
@@ -17924,12 +14728,7 @@ def detach(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "detach", "input")
     cell = _take() if _cells else _Cell()
-    status = c_detach(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_detach(input._h, cell.address), cell)
 
 
 @_lists("TI", "tensor_words_unbind")

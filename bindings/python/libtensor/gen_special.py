@@ -65,17 +65,9 @@ def expit(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "expit", "out")
-        status = c_special_expit_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_expit_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_expit(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_expit(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_exp2")
@@ -91,17 +83,9 @@ def exp2(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "exp2", "out")
-        status = c_special_exp2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_exp2_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_exp2(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_expm1")
@@ -117,17 +101,9 @@ def expm1(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "expm1", "out")
-        status = c_special_expm1_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_expm1_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_expm1(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_log1p")
@@ -143,17 +119,9 @@ def log1p(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log1p", "out")
-        status = c_special_log1p_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_log1p_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_log1p(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_erf")
@@ -169,17 +137,9 @@ def erf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erf", "out")
-        status = c_special_erf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_erf_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_erf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_erfc")
@@ -195,17 +155,9 @@ def erfc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfc", "out")
-        status = c_special_erfc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_erfc_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_erfc(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_erfinv")
@@ -221,17 +173,9 @@ def erfinv(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfinv", "out")
-        status = c_special_erfinv_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_erfinv_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_erfinv(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_gammaln")
@@ -247,17 +191,9 @@ def gammaln(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gammaln", "out")
-        status = c_special_gammaln_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_gammaln_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_gammaln(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_gammaln(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_digamma")
@@ -273,17 +209,9 @@ def digamma(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "digamma", "out")
-        status = c_special_digamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_digamma_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_digamma(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_psi")
@@ -299,17 +227,9 @@ def psi(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "psi", "out")
-        status = c_special_psi_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_psi_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_psi(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_psi(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_i0")
@@ -325,17 +245,9 @@ def i0(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "i0", "out")
-        status = c_special_i0_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_i0_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_i0(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_sinc")
@@ -351,17 +263,9 @@ def sinc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sinc", "out")
-        status = c_special_sinc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_sinc_out(input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_sinc(input._h, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_special_round")
@@ -382,17 +286,9 @@ def round(input, *, decimals=0, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "round", "out")
-        status = c_special_round_out(input._h, decimals, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_round_out(input._h, decimals, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_round(input._h, decimals, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_round(input._h, decimals, cell.address), cell)
 
 
 @_makes("Tf", "tensor_words_special_logit")
@@ -409,17 +305,9 @@ def logit(input, eps=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logit", "out")
-        status = c_special_logit_out(input._h, eps, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_logit_out(input._h, eps, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_logit(input._h, eps, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_logit(input._h, eps, cell.address), cell)
 
 
 @_makes("IT", "tensor_words_special_polygamma")
@@ -437,17 +325,9 @@ def polygamma(n, input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "polygamma", "out")
-        status = c_special_polygamma_out(n, input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_polygamma_out(n, input._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_polygamma(n, input._h, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_special_multigammaln")
@@ -465,17 +345,9 @@ def multigammaln(input, p, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "multigammaln", "out")
-        status = c_special_multigammaln_out(input._h, p, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_multigammaln_out(input._h, p, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_multigammaln(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_multigammaln(input._h, p, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_special_gammainc")
@@ -493,17 +365,9 @@ def gammainc(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gammainc", "out")
-        status = c_special_gammainc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_gammainc_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_gammainc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_gammainc(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_special_gammaincc")
@@ -521,17 +385,9 @@ def gammaincc(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gammaincc", "out")
-        status = c_special_gammaincc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+        return _done(c_special_gammaincc_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
-    status = c_special_gammaincc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_gammaincc(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_special_xlogy", "tensor_words_special_xlogy_scalar")
@@ -550,22 +406,14 @@ def xlogy(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "xlogy", "out")
         if other.__class__ is _Scalar:
-            status = c_special_xlogy_scalar_out(input._h, other, out._h)
+            return _done(c_special_xlogy_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_special_xlogy_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_special_xlogy_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_xlogy_scalar(input._h, other, cell.address)
+        return _made(c_special_xlogy_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_special_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_special_xlogy(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_special_xlog1py", "tensor_words_special_xlog1py_scalar")
@@ -583,22 +431,14 @@ def xlog1py(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "xlog1py", "out")
         if other.__class__ is _Scalar:
-            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
+            return _done(c_special_xlog1py_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_special_xlog1py_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_special_xlog1py_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_xlog1py_scalar(input._h, other, cell.address)
+        return _made(c_special_xlog1py_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_special_xlog1py(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_special_xlog1py(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_special_zeta", "tensor_words_special_zeta_scalar")
@@ -616,22 +456,14 @@ def zeta(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "zeta", "out")
         if other.__class__ is _Scalar:
-            status = c_special_zeta_scalar_out(input._h, other, out._h)
+            return _done(c_special_zeta_scalar_out(input._h, other, out._h), out)
         else:
-            status = c_special_zeta_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
+            return _done(c_special_zeta_out(input._h, other._h, out._h), out)
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_zeta_scalar(input._h, other, cell.address)
+        return _made(c_special_zeta_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_special_zeta(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_special_zeta(input._h, other._h, cell.address), cell)
 
 
 __all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"]

@@ -370,45 +370,32 @@ func (v *pyOverload) body(c *code, function string) {
 	if v.factory() {
 		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
 	}
-	g := v.given(c, o, function)
-	call := func(mode string, results ...string) {
-		g.call(c, pyCName, "status", mode, results...)
-	}
-	fail := func() { c.when("status", "raise _failure(status)") }
+	g := v.given(c, function)
 	if v.takesOut() {
 		c.line("if out is not None:")
 		c.indent++
-		var handles []string
+		handles, given := []string{"out._h"}, "out"
 		if len(o.Returns) == 1 {
 			c.when("out.__class__ is not _Tensor", fmt.Sprintf(`out = _tensor(out, "%s", "out")`, function))
-			handles = []string{"out._h"}
 		} else {
 			c.line(`out = _outputs(out, %d, "%s")`, len(o.Returns), function)
+			handles, given = nil, v.resultType()+"(out)"
 			for i := range o.Returns {
 				handles = append(handles, fmt.Sprintf("out[%d]._h", i))
 			}
 		}
-		call("out", handles...)
-		fail()
-		if len(o.Returns) == 1 {
-			c.line("return out")
-		} else {
-			c.line("return %s(out)", v.resultType())
-		}
+		g.call(c, "return _done(%s, "+given+")", "out", handles...)
 		c.indent--
 	}
 	if v.inplace || len(o.Returns) == 0 {
-		call(map[bool]string{true: "inplace", false: "function"}[v.inplace])
-		fail()
-		for _, a := range o.Args {
-			if a.Mutated || v.inplace {
-				c.line("return %s", pyName(a.Name))
-				break
-			}
+		changed := "None"
+		if at := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated || v.inplace }); at >= 0 {
+			changed = pyName(o.Args[at].Name)
 		}
+		g.call(c, "return _done(%s, "+changed+")", v.mode())
 		return
 	}
-	v.results(c, call, fail)
+	v.results(c, g)
 }
 
 // given are the arguments of a call as its statements have checked them.
@@ -419,8 +406,9 @@ type given struct {
 	operandAt int      // its position in pass
 }
 
-// given writes the statements that check the arguments of o.
-func (v *pyOverload) given(c *code, o *schema.Operator, function string) given {
+// given writes the statements that check the arguments.
+func (v *pyOverload) given(c *code, function string) given {
+	o := v.op
 	g := given{op: o, last: -1}
 	if operands := o.Operands(); len(operands) > 0 && !(v.inplace && operands[len(operands)-1] == 0) {
 		g.last = operands[len(operands)-1]
@@ -437,11 +425,13 @@ func (v *pyOverload) given(c *code, o *schema.Operator, function string) given {
 	return g
 }
 
-// call writes the call of the C function, or the choice between its two forms, and keeps what it returns.
-func (g given) call(c *code, name func(form) string, result, mode string, results ...string) {
-	args := strings.Join(append(slices.Clone(g.pass), results...), ", ")
+// call writes a statement with the call of the C function, or the choice between its two forms.
+func (g given) call(c *code, statement, mode string, results ...string) {
+	line := func(scalar bool, pass []string) {
+		c.line(statement, fmt.Sprintf("%s(%s)", pyCName(form{g.op, mode, scalar}), strings.Join(append(slices.Clone(pass), results...), ", ")))
+	}
 	if g.last < 0 {
-		c.line("%s = %s(%s)", result, name(form{g.op, mode, false}), args)
+		line(false, g.pass)
 		return
 	}
 	operand := pyName(g.op.Args[g.last].Name)
@@ -449,11 +439,11 @@ func (g given) call(c *code, name func(form) string, result, mode string, result
 	number[g.operandAt] = operand
 	c.line("if %s.__class__ is _Scalar:", operand)
 	c.indent++
-	c.line("%s = %s(%s)", result, name(form{g.op, mode, true}), strings.Join(append(number, results...), ", "))
+	line(true, number)
 	c.indent--
 	c.line("else:")
 	c.indent++
-	c.line("%s = %s(%s)", result, name(form{g.op, mode, false}), args)
+	line(false, g.pass)
 	c.indent--
 }
 
@@ -489,15 +479,11 @@ func (v *pyOverload) direct() string {
 func (v *pyOverload) resultType() string { return v.private + "_result" }
 
 // results writes the call that makes new results, and their return.
-func (v *pyOverload) results(c *code, call func(string, ...string), fail func()) {
+func (v *pyOverload) results(c *code, g given) {
 	o := v.op
 	if len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor"}) {
 		c.line("cell = _take() if _cells else _Cell()")
-		call("function", "cell.address")
-		fail()
-		c.line("result = _wrap(cell.p)")
-		c.line("_put(cell)")
-		c.line("return result")
+		g.call(c, "return _made(%s, cell)", "function", "cell.address")
 		return
 	}
 	var cells, values []string
@@ -517,8 +503,8 @@ func (v *pyOverload) results(c *code, call func(string, ...string), fail func())
 		}
 		values = append(values, fmt.Sprintf(value, cell))
 	}
-	call("function", cells...)
-	fail()
+	g.call(c, "status = %s", "function", cells...)
+	c.when("status", "raise _failure(status)")
 	if len(values) == 1 {
 		c.line("result = %s", values[0])
 	} else {
