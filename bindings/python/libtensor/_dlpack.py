@@ -5,6 +5,7 @@ from ctypes import CFUNCTYPE, c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
 from . import _direct, _dtypes, _overrides
 from . import gen_functions as _f
+from ._convert import NUMBERS, foreign
 from ._interop import TYPES, View, from_interface, python_function, reachable
 from ._library import Cell, bind, cells, getter, last_error
 from ._match import is_operand
@@ -164,7 +165,13 @@ def from_array(data):
 
 
 def other(value):
-    """The other operand of a binary operator: arrays become tensors; NotImplemented for what is none."""
+    """The other operand of an operator: NumPy's numbers become Python's, arrays tensors; NotImplemented for what is none of them."""
+    number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None else foreign(value)
+    return other_array(value) if number is None else number
+
+
+def other_array(value):
+    """The other operand of an operator that takes no numbers."""
     if is_operand(value) or _overrides.hook(value) is not None:
         return value
     try:

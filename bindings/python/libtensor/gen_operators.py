@@ -2,7 +2,7 @@
 # ruff: noqa
 from . import gen_functions as _f
 from ._call import *
-from ._dlpack import other as _other
+from ._dlpack import other as _other, other_array as _other_array
 
 
 @_first(_f.add)
@@ -453,7 +453,7 @@ _Tensor.__irshift__ = __irshift__
 @_first(_f.matmul)
 def __matmul__(self, other):
     if other.__class__ is not _Tensor:
-        other = _other(other)
+        other = _other_array(other)
         if other is NotImplemented:
             return other
     return _f.matmul(self, other)
@@ -463,7 +463,7 @@ _Tensor.__matmul__ = __matmul__
 @_reflected(_f.matmul)
 def __rmatmul__(self, other):
     if other.__class__ is not _Tensor:
-        other = _other(other)
+        other = _other_array(other)
         if other is NotImplemented:
             return other
     return _f.matmul(other, self)

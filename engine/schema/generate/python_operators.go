@@ -11,15 +11,15 @@ func pyOperators(list []*pyFunction) string {
 	c.WriteString(pythonBanner + "# ruff: noqa\n")
 	c.line("from . import gen_functions as _f")
 	c.line("from ._call import *")
-	c.line("from ._dlpack import other as _other")
-	method := func(dunder, direct, result string) {
+	c.line("from ._dlpack import other as _other, other_array as _other_array")
+	method := func(dunder, direct, other, result string) {
 		c.WriteString("\n\n")
 		c.line("@%s", direct)
 		c.line("def __%s__(self, other):", dunder)
 		c.indent++
 		c.line("if other.__class__ is not _Tensor:")
 		c.indent++
-		c.line("other = _other(other)")
+		c.line("other = %s(other)", other)
 		c.when("other is NotImplemented", "return other")
 		c.indent--
 		c.line("return %s", result)
@@ -34,17 +34,18 @@ func pyOperators(list []*pyFunction) string {
 			c.unary(o.Python.Dunder, "_f."+f.name)
 		default:
 			dunder, direct, call := o.Python.Dunder, "_first(_f."+f.name+")", "_f."+f.name+"(self, other)"
-			method(dunder, direct, call)
+			other := map[bool]string{true: "_other_array", false: "_other"}[o.Args[1].Type.Base == "Tensor"]
+			method(dunder, direct, other, call)
 			if slices.Contains(pyComparisons, dunder) {
 				continue
 			}
 			if o.Python.Commutes {
-				method("r"+dunder, direct, call)
+				method("r"+dunder, direct, other, call)
 			} else {
-				method("r"+dunder, "_reflected(_f."+f.name+")", "_f."+f.name+"(other, self)")
+				method("r"+dunder, "_reflected(_f."+f.name+")", other, "_f."+f.name+"(other, self)")
 			}
 			if o.Has("inplace") {
-				method("i"+dunder, "_first(_f."+f.name+"_)", "_f."+f.name+"_(self, other)")
+				method("i"+dunder, "_first(_f."+f.name+"_)", other, "_f."+f.name+"_(self, other)")
 			}
 		}
 	}
