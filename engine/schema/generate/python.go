@@ -213,15 +213,15 @@ func (v *pyOverload) parameters() string {
 func pyArgtypes(f form) []string {
 	var out []string
 	for i, a := range f.op.Args {
-		if a.Type.List || a.Type.Base == "Index" {
+		kind := pyKinds[f.base(i)].ctype
+		switch {
+		case several(a.Type):
 			out = append(out, "P", "P")
-			continue
+		case a.Type.Base == "float" && a.Type.Optional: // by address
+			out = append(out, "P")
+		default:
+			out = append(out, kind)
 		}
-		kind := map[string]string{"Scalar": "_Scalar", "float": "D", "str": "T", "device": "_Device"}[f.base(i)]
-		if kind == "" || kind == "D" && a.Type.Optional {
-			kind = "P"
-		}
-		out = append(out, kind)
 	}
 	if f.mode == "inplace" {
 		return out
@@ -255,102 +255,6 @@ func (c *code) when(condition, then string) {
 	c.indent++
 	c.line("%s", then)
 	c.indent--
-}
-
-// convert writes the lines that check argument a and returns the expressions to pass to C. function is the public name.
-func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []string) {
-	p := pyName(a.Name)
-	where := fmt.Sprintf(`%s, "%s", "%s"`, p, function, p)
-	t := a.Type
-	optional := t.Optional || t.Base == "Generator" && a.Default == "None"
-	if t.List {
-		helper := map[string]string{"Tensor": "_tensors", "int": "_ints", "float": "_floats", "Scalar": "_scalars", "bool": "_bools", "str": "_texts"}[t.Base]
-		if t.Base == "Tensor" {
-			// The list keeps its name, and so its tensors alive, until the call is done.
-			if optional {
-				helper = "_optional_tensors"
-			}
-			c.line("%s_list, %s_len = %s(%s)", p, p, helper, where)
-			return []string{p + "_list", p + "_len"}
-		}
-		if optional {
-			c.line("%s, %s_len = (None, 0) if %s is None else %s(%s)", p, p, p, helper, where)
-		} else {
-			if noneIsDefault(a) {
-				c.when(p+" is None", p+" = "+pyDefault(a))
-			}
-			c.line("%s, %s_len = %s(%s)", p, p, helper, where)
-		}
-		return []string{p, p + "_len"}
-	}
-	check := func(class, helper string) {
-		guard := fmt.Sprintf("%s.__class__ is not %s", p, class)
-		if optional {
-			guard = fmt.Sprintf("%s is not None and %s", p, guard)
-		}
-		c.when(guard, fmt.Sprintf("%s = %s(%s)", p, helper, where))
-	}
-	handle := p + "._h"
-	if optional {
-		handle = fmt.Sprintf("None if %s is None else %s._h", p, p)
-	}
-	switch t.Base {
-	case "Tensor":
-		check("_Tensor", "_tensor")
-		return []string{handle}
-	case "Operand":
-		if lastOperand {
-			check("_Tensor", "_number")
-		} else {
-			check("_Tensor", "_operand")
-		}
-		return []string{handle}
-	case "Generator":
-		check("_Generator", "_generator")
-		return []string{handle}
-	case "Storage":
-		check("_Storage", "_storage")
-		return []string{handle}
-	case "Scalar":
-		if optional {
-			c.line("%s = _NO_SCALAR if %s is None else _scalar(%s)", p, p, where)
-		} else {
-			check("_Scalar", "_scalar")
-		}
-	case "int":
-		helper := "_integer"
-		if optional {
-			helper = "_optional_integer"
-		}
-		c.when(fmt.Sprintf("%s.__class__ is not _Int or not _LOW <= %s <= _HIGH", p, p), fmt.Sprintf("%s = %s(%s)", p, helper, where))
-	case "float":
-		if optional {
-			c.line("%s = None if %s is None else _double(%s)", p, p, where)
-		} else {
-			check("_Float", "_real")
-		}
-	case "bool":
-		if optional {
-			c.line("%s = -1 if %s is None else _flag(%s)", p, p, where)
-		} else {
-			check("_Bool", "_flag")
-		}
-	case "str":
-		if optional {
-			c.line("%s = None if %s is None else _text(%s)", p, p, where)
-		} else {
-			c.line("%s = _text(%s)", p, where)
-		}
-	case "dtype", "layout", "memory_format":
-		c.line("%s = -1 if %s is None else _%s_code(%s)", p, p, t.Base, where)
-	case "device":
-		c.line("%s = _NO_DEVICE if %s is None else _device(%s)", p, p, where)
-	case "Index":
-		// The key keeps its name, and so its tensors alive, until the call is done.
-		c.line("%s_list, %s_len = _index(%s)", p, p, p)
-		return []string{p + "_list", p + "_len"}
-	}
-	return []string{p}
 }
 
 // body writes a function's statements: check the arguments, call C, wrap the results.

@@ -8,13 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// pyPredicates tell whether a Python value can be an argument of a type. Types that no overload is told apart by are
-// missing.
-var pyPredicates = map[string]string{
-	"Tensor": "_is_tensor", "Operand": "_is_operand", "Scalar": "_is_number", "int": "_is_int", "float": "_is_real", "bool": "_is_bool", "str": "_is_text",
-	"dtype": "_is_dtype", "Storage": "_is_storage", "Tensor[]": "_is_tensors", "int[]": "_is_ints", "float[]": "_is_reals", "Scalar[]": "_is_numbers",
-}
-
 // receiver tells whether every overload starts with the same tensor, which then has a parameter of its own.
 func (f *pyFunction) receiver() bool {
 	return !slices.ContainsFunc(f.overloads, func(v *pyOverload) bool {
@@ -134,17 +127,13 @@ func (v *pyOverload) positionalConditions(skip int) []string {
 	}
 	out := []string{count}
 	for i, a := range positional {
-		kind := a.Type.Base
-		if a.Type.List {
-			kind += "[]"
-		}
-		predicate, ok := pyPredicates[kind]
-		if !ok {
+		predicate := pyKindOf(a.Type).fits
+		if predicate == "" {
 			continue
 		}
 		value := fmt.Sprintf("args[%d]", i)
 		test := fmt.Sprintf("%s(%s)", predicate, value)
-		if kind == "int" || kind == "int[]" {
+		if a.Type.Base == "int" {
 			test = fmt.Sprintf("(%s.__class__ is _Int or %s)", value, test)
 		}
 		if variadic && a.Type.List {
@@ -230,12 +219,8 @@ func (v *pyOverload) conditions(skip int) []string {
 		out = append(out, fmt.Sprintf(`(not kwargs or kwargs.keys() <= {"%s"})`, strings.Join(names, `", "`)))
 	}
 	for i, a := range positional {
-		kind := a.Type.Base
-		if a.Type.List {
-			kind += "[]"
-		}
-		predicate, ok := pyPredicates[kind]
-		if !ok {
+		predicate := pyKindOf(a.Type).fits
+		if predicate == "" {
 			if a.Default == "" {
 				out = append(out, fmt.Sprintf(`(n > %d or "%s" in kwargs)`, i, pyName(a.Name)))
 			}
@@ -264,12 +249,8 @@ func (v *pyOverload) conditions(skip int) []string {
 func (f *pyFunction) keywordConditions(v *pyOverload) []string {
 	var out []string
 	for _, a := range v.op.Args {
-		kind := a.Type.Base
-		if a.Type.List {
-			kind += "[]"
-		}
-		predicate, ok := pyPredicates[kind]
-		if !ok || !a.KwOnly || !slices.ContainsFunc(f.overloads, func(w *pyOverload) bool {
+		predicate := pyKindOf(a.Type).fits
+		if predicate == "" || !a.KwOnly || !slices.ContainsFunc(f.overloads, func(w *pyOverload) bool {
 			return slices.ContainsFunc(w.op.Args, func(b schema.Arg) bool {
 				return b.Name == a.Name && (b.Type.Base != a.Type.Base || b.Type.List != a.Type.List)
 			})
