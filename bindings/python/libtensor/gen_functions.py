@@ -3251,17 +3251,15 @@ def set_(input, *args, **kwargs):
             return _set__storage(input, *args)
         if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
             return _set__storage_geometry(input, *args)
-        raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _set__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
-        return _set__tensor(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
-        return _set__tensor_geometry(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
-        return _set__storage(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
-        return _set__storage_geometry(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"source"} and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
+            return _set__tensor(input, *args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"source", "storage_offset", "size", "stride"} and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
+            return _set__tensor_geometry(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"source"} and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
+            return _set__storage(input, *args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"source", "storage_offset", "size", "stride"} and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
+            return _set__storage_geometry(input, *args, **kwargs)
     raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
 
@@ -3530,13 +3528,13 @@ def arange(*args, **kwargs):
             return _arange_start_step(*args)
         if n == 1 and _is_number(args[0]):
             return _arange_default(*args)
-        raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
-        return _arange_start(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
-        return _arange_start_step(*args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
-        return _arange_default(*args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
+            return _arange_start(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
+            return _arange_start_step(*args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "end", _absent)):
+            return _arange_default(*args, **kwargs)
     raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -3694,15 +3692,15 @@ def linspace(*args, **kwargs):
             return _linspace_tensor_scalar(*args)
         if n == 3 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
             return _linspace_scalar_tensor(*args)
-        raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_default(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_tensor_tensor(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_tensor_scalar(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_scalar_tensor(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_default(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_tensor_tensor(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_tensor_scalar(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_scalar_tensor(*args, **kwargs)
     raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -3842,15 +3840,15 @@ def logspace(*args, **kwargs):
             return _logspace_tensor_scalar(*args)
         if 3 <= n <= 4 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
             return _logspace_scalar_tensor(*args)
-        raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_default(*args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_tensor_tensor(*args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_tensor_scalar(*args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_scalar_tensor(*args, **kwargs)
+    else:
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_default(*args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_tensor_tensor(*args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_tensor_scalar(*args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_scalar_tensor(*args, **kwargs)
     raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -3915,11 +3913,11 @@ def eye(*args, **kwargs):
             return _eye_default(*args)
         if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
             return _eye_m(*args)
-        raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)):
-        return _eye_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
-        return _eye_m(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "n", _absent)):
+            return _eye_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
+            return _eye_m(*args, **kwargs)
     raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -6016,15 +6014,15 @@ def scatter(input, *args, **kwargs):
             return _scatter_src(input, *args)
         if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
             return _scatter_value(input, *args)
-        raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter_src(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter_value(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "reduce", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter_src_reduce(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "reduce", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter_value_reduce(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "src", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter_src(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "value", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter_value(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "src", "reduce", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter_src_reduce(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "value", "reduce", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter_value_reduce(input, *args, **kwargs)
     raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
@@ -6117,15 +6115,15 @@ def scatter_(input, *args, **kwargs):
             return _scatter__src(input, *args)
         if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
             return _scatter__value(input, *args)
-        raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter__src(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter__value(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "reduce"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter__src_reduce(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "reduce"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter__value_reduce(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "src"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter__src(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "value"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter__value(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "src", "reduce"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter__src_reduce(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "value", "reduce"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter__value_reduce(input, *args, **kwargs)
     raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
@@ -6461,11 +6459,11 @@ def where(*args, **kwargs):
             return _where_condition(*args)
         if n == 3 and _is_tensor(args[0]) and _is_operand(args[1]) and _is_operand(args[2]):
             return _where_default(*args)
-        raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"condition"}) and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)):
-        return _where_condition(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"condition", "input", "other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)) and _is_operand(_arg(args, 1, kwargs, "input", _absent)) and _is_operand(_arg(args, 2, kwargs, "other", _absent)):
-        return _where_default(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"condition"} and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)):
+            return _where_condition(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"condition", "input", "other", "out"} and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)) and _is_operand(_arg(args, 1, kwargs, "input", _absent)) and _is_operand(_arg(args, 2, kwargs, "other", _absent)):
+            return _where_default(*args, **kwargs)
     raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
 
 
@@ -6684,11 +6682,11 @@ def atleast_1d(*args, **kwargs):
             return _atleast_1d_default(*args)
         if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
             return _atleast_1d_sequence(*args)
-        raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-        return _atleast_1d_default(*args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-        return _atleast_1d_sequence(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+            return _atleast_1d_default(*args, **kwargs)
+        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+            return _atleast_1d_sequence(*args, **kwargs)
     raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
@@ -6738,11 +6736,11 @@ def atleast_2d(*args, **kwargs):
             return _atleast_2d_default(*args)
         if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
             return _atleast_2d_sequence(*args)
-        raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-        return _atleast_2d_default(*args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-        return _atleast_2d_sequence(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+            return _atleast_2d_default(*args, **kwargs)
+        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+            return _atleast_2d_sequence(*args, **kwargs)
     raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
@@ -6792,11 +6790,11 @@ def atleast_3d(*args, **kwargs):
             return _atleast_3d_default(*args)
         if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
             return _atleast_3d_sequence(*args)
-        raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-        return _atleast_3d_default(*args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-        return _atleast_3d_sequence(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+            return _atleast_3d_default(*args, **kwargs)
+        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+            return _atleast_3d_sequence(*args, **kwargs)
     raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
@@ -7007,13 +7005,13 @@ def repeat_interleave(*args, **kwargs):
             return _repeat_interleave_tensor(*args)
         if n == 1 and _is_tensor(args[0]):
             return _repeat_interleave_default(*args)
-        raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
-        return _repeat_interleave_int(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
-        return _repeat_interleave_tensor(*args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
-        return _repeat_interleave_default(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"input", "repeats", "dim", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+            return _repeat_interleave_int(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"input", "repeats", "dim", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+            return _repeat_interleave_tensor(*args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"repeats", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+            return _repeat_interleave_default(*args, **kwargs)
     raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
@@ -8237,11 +8235,11 @@ def tensordot(input, *args, **kwargs):
             return _tensordot_default(input, *args)
         if n == 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
             return _tensordot_dims(input, *args)
-        raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"other", "dims", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
-        return _tensordot_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"other", "dims_self", "dims_other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
-        return _tensordot_dims(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"other", "dims", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
+            return _tensordot_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"other", "dims_self", "dims_other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
+            return _tensordot_dims(input, *args, **kwargs)
     raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
 
 
@@ -8674,11 +8672,11 @@ def randint(*args, **kwargs):
             return _randint_default(*args)
         if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
             return _randint_high(*args)
-        raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
-        return _randint_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
-        return _randint_high(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+            return _randint_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
+            return _randint_high(*args, **kwargs)
     raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -8814,11 +8812,11 @@ def randint_like(input, *args, **kwargs):
             return _randint_like_default(input, *args)
         if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
             return _randint_like_high(input, *args)
-        raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
-        return _randint_like_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
-        return _randint_like_high(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
+            return _randint_like_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "high", _absent)):
+            return _randint_like_high(input, *args, **kwargs)
     raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
@@ -8891,11 +8889,11 @@ def normal(*args, **kwargs):
             return _normal_tensors(*args)
         if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
             return _normal_size(*args)
-        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
-        return _normal_tensors(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
-        return _normal_size(*args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"mean", "std", "generator", "out"} and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
+            return _normal_tensors(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+            return _normal_size(*args, **kwargs)
     raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -8948,11 +8946,11 @@ def bernoulli(input, *args, **kwargs):
             return _bernoulli_default(input, *args)
         if n == 1 and _is_real(args[0]):
             return _bernoulli_p(input, *args)
-        raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"generator", "out"}):
-        return _bernoulli_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", _absent)):
-        return _bernoulli_p(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"generator", "out"}:
+            return _bernoulli_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_real(_arg(args, 0, kwargs, "p", _absent)):
+            return _bernoulli_p(input, *args, **kwargs)
     raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
 
 
@@ -9096,13 +9094,13 @@ def random_(input, *args, **kwargs):
             return _random__to(input, *args)
         if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
             return _random__from(input, *args)
-        raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"generator"}):
-        return _random__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"to", "generator"}) and _is_int(_arg(args, 0, kwargs, "to", _absent)):
-        return _random__to(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"from_", "to", "generator"}) and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
-        return _random__from(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"generator"}:
+            return _random__default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"to", "generator"} and _is_int(_arg(args, 0, kwargs, "to", _absent)):
+            return _random__to(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"from_", "to", "generator"} and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
+            return _random__from(input, *args, **kwargs)
     raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
 
 
@@ -9153,11 +9151,11 @@ def bernoulli_(input, *args, **kwargs):
             return _bernoulli__default(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _bernoulli__tensor(input, *args)
-        raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
-        return _bernoulli__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
-        return _bernoulli__tensor(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
+            return _bernoulli__default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
+            return _bernoulli__tensor(input, *args, **kwargs)
     raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
 
 
@@ -9607,13 +9605,13 @@ def std(input, *args, **kwargs):
             return _std_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _std_correction(input, *args)
-        raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _std_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _std_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _std_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _std_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _std_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _std_correction(input, *args, **kwargs)
     raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -9705,13 +9703,13 @@ def var(input, *args, **kwargs):
             return _var_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _var_correction(input, *args)
-        raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _var_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _var_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _var_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _var_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _var_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _var_correction(input, *args, **kwargs)
     raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -9829,13 +9827,13 @@ def std_mean(input, *args, **kwargs):
             return _std_mean_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _std_mean_correction(input, *args)
-        raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _std_mean_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _std_mean_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _std_mean_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _std_mean_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _std_mean_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _std_mean_correction(input, *args, **kwargs)
     raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -9953,13 +9951,13 @@ def var_mean(input, *args, **kwargs):
             return _var_mean_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _var_mean_correction(input, *args)
-        raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _var_mean_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _var_mean_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _var_mean_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _var_mean_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _var_mean_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _var_mean_correction(input, *args, **kwargs)
     raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -10038,11 +10036,11 @@ def norm(input, *args, **kwargs):
             return _norm_default(input, *args)
         if 1 <= n <= 3 and _is_text(args[0]) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
             return _norm_name(input, *args)
-        raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _norm_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _norm_name(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _norm_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"} and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _norm_name(input, *args, **kwargs)
     raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
 
 
@@ -10188,13 +10186,13 @@ def max(input, *args, **kwargs):
             return _max_dim(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _max_other(input, *args)
-        raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
-        return _max_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _max_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
-        return _max_other(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"out"}:
+            return _max_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _max_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+            return _max_other(input, *args, **kwargs)
     raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
@@ -10286,13 +10284,13 @@ def min(input, *args, **kwargs):
             return _min_dim(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _min_other(input, *args)
-        raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
-        return _min_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _min_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
-        return _min_other(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"out"}:
+            return _min_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _min_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+            return _min_other(input, *args, **kwargs)
     raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
@@ -10627,11 +10625,11 @@ def clamp(input, *args, **kwargs):
             return _clamp_tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clamp_default(input, *args)
-        raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clamp_tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp_default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clamp_tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clamp_default(input, *args, **kwargs)
     raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -10686,11 +10684,11 @@ def clamp_(input, *args, **kwargs):
             return _clamp__tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clamp__default(input, *args)
-        raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clamp__tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp__default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clamp__tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clamp__default(input, *args, **kwargs)
     raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -10756,11 +10754,11 @@ def clip(input, *args, **kwargs):
             return _clip_tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clip_default(input, *args)
-        raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clip_tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip_default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clip_tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clip_default(input, *args, **kwargs)
     raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -10816,11 +10814,11 @@ def clip_(input, *args, **kwargs):
             return _clip__tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clip__default(input, *args)
-        raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clip__tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip__default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clip__tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clip__default(input, *args, **kwargs)
     raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -11295,11 +11293,11 @@ def sort(input, *args, **kwargs):
     if not kwargs:
         if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
             return _sort_default(input, *args)
-        raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
-        return _sort_default(input, *args, **kwargs)
-    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
-        return _sort_stable(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "descending", "out"} and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+            return _sort_default(input, *args, **kwargs)
+        if n <= 0 and "stable" in kwargs and kwargs.keys() <= {"stable", "dim", "descending", "out"}:
+            return _sort_stable(input, *args, **kwargs)
     raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
@@ -11356,11 +11354,11 @@ def argsort(input, *args, **kwargs):
     if not kwargs:
         if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
             return _argsort_default(input, *args)
-        raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
-        return _argsort_default(input, *args, **kwargs)
-    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
-        return _argsort_stable(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "descending"} and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+            return _argsort_default(input, *args, **kwargs)
+        if n <= 0 and "stable" in kwargs and kwargs.keys() <= {"stable", "dim", "descending"}:
+            return _argsort_stable(input, *args, **kwargs)
     raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
@@ -11477,11 +11475,9 @@ def median(input, *args, **kwargs):
             return _median_default(input, *args)
         if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
             return _median_dim(input, *args)
-        raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _median_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _median_dim(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _median_dim(input, *args, **kwargs)
     raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
@@ -11545,11 +11541,9 @@ def nanmedian(input, *args, **kwargs):
             return _nanmedian_default(input, *args)
         if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
             return _nanmedian_dim(input, *args)
-        raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _nanmedian_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _nanmedian_dim(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _nanmedian_dim(input, *args, **kwargs)
     raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
@@ -12585,11 +12579,11 @@ def trapezoid(*args, **kwargs):
             return _trapezoid_default(*args)
         if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
             return _trapezoid_x(*args)
-        raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-        return _trapezoid_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-        return _trapezoid_x(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+            return _trapezoid_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+            return _trapezoid_x(*args, **kwargs)
     raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
@@ -12646,11 +12640,11 @@ def trapz(*args, **kwargs):
             return _trapz_default(*args)
         if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
             return _trapz_x(*args)
-        raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-        return _trapz_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-        return _trapz_x(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+            return _trapz_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+            return _trapz_x(*args, **kwargs)
     raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
@@ -12707,11 +12701,11 @@ def cumulative_trapezoid(*args, **kwargs):
             return _cumulative_trapezoid_default(*args)
         if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
             return _cumulative_trapezoid_x(*args)
-        raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-        return _cumulative_trapezoid_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-        return _cumulative_trapezoid_x(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+            return _cumulative_trapezoid_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+            return _cumulative_trapezoid_x(*args, **kwargs)
     raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
@@ -12927,11 +12921,11 @@ def histogram(input, *args, **kwargs):
             return _histogram_default(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _histogram_edges(input, *args)
-        raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density", "out"}) and _is_int(_arg(args, 0, kwargs, "bins", 100)):
-        return _histogram_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"bins", "weight", "density", "out"}) and _is_tensor(_arg(args, 0, kwargs, "bins", _absent)):
-        return _histogram_edges(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"bins", "range", "weight", "density", "out"} and _is_int(_arg(args, 0, kwargs, "bins", 100)):
+            return _histogram_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"bins", "weight", "density", "out"} and _is_tensor(_arg(args, 0, kwargs, "bins", _absent)):
+            return _histogram_edges(input, *args, **kwargs)
     raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
@@ -13008,11 +13002,11 @@ def histogramdd(input, *args, **kwargs):
             return _histogramdd_default(input, *args)
         if 1 <= n <= 4 and _is_tensors(args[0]) and (n <= 1 or (args[1] is None or _is_reals(args[1]))) and (n <= 2 or (args[2] is None or _is_tensor(args[2]))) and (n <= 3 or _is_bool(args[3])):
             return _histogramdd_edges(input, *args)
-        raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density"}) and _is_ints(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
-        return _histogramdd_default(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density"}) and _is_tensors(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
-        return _histogramdd_edges(input, *args, **kwargs)
+    else:
+        if n <= 4 and kwargs.keys() <= {"bins", "range", "weight", "density"} and _is_ints(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
+            return _histogramdd_default(input, *args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"bins", "range", "weight", "density"} and _is_tensors(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
+            return _histogramdd_edges(input, *args, **kwargs)
     raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
@@ -13179,13 +13173,13 @@ def gradient(input, *args, **kwargs):
     if not kwargs:
         if n == 0:
             return _gradient_default(input, *args)
-        raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _or_none(_is_number, kwargs.get("spacing")):
-        return _gradient_default(input, *args, **kwargs)
-    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_numbers(kwargs["spacing"]):
-        return _gradient_scalars(input, *args, **kwargs)
-    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_tensors(kwargs["spacing"]):
-        return _gradient_tensors(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _or_none(_is_number, kwargs.get("spacing")):
+            return _gradient_default(input, *args, **kwargs)
+        if n <= 0 and "spacing" in kwargs and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _is_numbers(kwargs["spacing"]):
+            return _gradient_scalars(input, *args, **kwargs)
+        if n <= 0 and "spacing" in kwargs and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _is_tensors(kwargs["spacing"]):
+            return _gradient_tensors(input, *args, **kwargs)
     raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
 
 
@@ -13915,11 +13909,11 @@ def view(input, *args, **kwargs):
             return _view_default(input, *args)
         if n == 1 and _is_dtype(args[0]):
             return _view_dtype(input, *args)
-        raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
-    if (not kwargs or kwargs.keys() <= {"size"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
-        return _view_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dtype"}) and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
-        return _view_dtype(input, *args, **kwargs)
+    else:
+        if kwargs.keys() <= {"size"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
+            return _view_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dtype"} and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
+            return _view_dtype(input, *args, **kwargs)
     raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
 
 
@@ -14210,11 +14204,11 @@ def movedim(input, *args, **kwargs):
             return _movedim_default(input, *args)
         if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
             return _movedim_list(input, *args)
-        raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
-        return _movedim_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
-        return _movedim_list(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
+            return _movedim_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
+            return _movedim_list(input, *args, **kwargs)
     raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
@@ -14268,11 +14262,11 @@ def moveaxis(input, *args, **kwargs):
             return _moveaxis_default(input, *args)
         if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
             return _moveaxis_list(input, *args)
-        raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
-        return _moveaxis_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
-        return _moveaxis_list(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
+            return _moveaxis_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
+            return _moveaxis_list(input, *args, **kwargs)
     raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
@@ -14438,13 +14432,11 @@ def squeeze(input, *args, **kwargs):
             return _squeeze_dim(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _squeeze_dims(input, *args)
-        raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _squeeze_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze_dim(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"dim"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze_dims(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"dim"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze_dim(input, *args, **kwargs)
+        if kwargs.keys() <= {"dim"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze_dims(input, *args, **kwargs)
     raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
@@ -14505,13 +14497,11 @@ def squeeze_(input, *args, **kwargs):
             return _squeeze__dim(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _squeeze__dims(input, *args)
-        raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _squeeze__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze__dim(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"dim"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze__dims(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"dim"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze__dim(input, *args, **kwargs)
+        if kwargs.keys() <= {"dim"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze__dims(input, *args, **kwargs)
     raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
@@ -14599,11 +14589,11 @@ def narrow(input, *args, **kwargs):
             return _narrow_default(input, *args)
         if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
             return _narrow_tensor(input, *args)
-        raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
-        return _narrow_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
-        return _narrow_tensor(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"dim", "start", "length"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
+            return _narrow_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "start", "length"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
+            return _narrow_tensor(input, *args, **kwargs)
     raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
 
 
@@ -14824,11 +14814,11 @@ def split(*args, **kwargs):
             return _split_default(*args)
         if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
             return _split_sizes(*args)
-        raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
-        return _split_default(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
-        return _split_sizes(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
+            return _split_default(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
+            return _split_sizes(*args, **kwargs)
     raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
 
 
@@ -15056,13 +15046,13 @@ def tensor_split(input, *args, **kwargs):
             return _tensor_split_indices(input, *args)
         if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
             return _tensor_split_tensor(input, *args)
-        raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"sections", "dim"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-        return _tensor_split_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"indices", "dim"}) and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-        return _tensor_split_indices(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"tensor_indices_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor_indices_or_sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-        return _tensor_split_tensor(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"sections", "dim"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+            return _tensor_split_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"indices", "dim"} and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+            return _tensor_split_indices(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"tensor_indices_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor_indices_or_sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+            return _tensor_split_tensor(input, *args, **kwargs)
     raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
 
 
@@ -15128,11 +15118,11 @@ def hsplit(input, *args, **kwargs):
             return _hsplit_default(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _hsplit_indices(input, *args)
-        raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-        return _hsplit_default(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-        return _hsplit_indices(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+            return _hsplit_default(input, *args, **kwargs)
+        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+            return _hsplit_indices(input, *args, **kwargs)
     raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
@@ -15194,11 +15184,11 @@ def vsplit(input, *args, **kwargs):
             return _vsplit_default(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _vsplit_indices(input, *args)
-        raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-        return _vsplit_default(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-        return _vsplit_indices(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+            return _vsplit_default(input, *args, **kwargs)
+        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+            return _vsplit_indices(input, *args, **kwargs)
     raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
@@ -15260,11 +15250,11 @@ def dsplit(input, *args, **kwargs):
             return _dsplit_default(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _dsplit_indices(input, *args)
-        raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-        return _dsplit_default(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-        return _dsplit_indices(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+            return _dsplit_default(input, *args, **kwargs)
+        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+            return _dsplit_indices(input, *args, **kwargs)
     raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 

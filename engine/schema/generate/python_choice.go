@@ -49,14 +49,18 @@ func (c *code) choice(f *pyFunction) {
 			c.indent--
 		}
 	}
-	c.line("raise _no_overload(\"%s\", (%s), args, kwargs)", f.name, f.signatures())
 	c.indent--
+	c.line("else:")
+	c.indent++
 	for _, v := range f.overloads {
-		c.line("if %s:", strings.Join(append(v.conditions(skip), f.keywordConditions(v)...), " and "))
-		c.indent++
-		c.line("return %s(%s*args, **kwargs)", v.private, first)
-		c.indent--
+		if conditions := v.conditions(skip); conditions != nil {
+			c.line("if %s:", strings.Join(append(conditions, f.keywordConditions(v)...), " and "))
+			c.indent++
+			c.line("return %s(%s*args, **kwargs)", v.private, first)
+			c.indent--
+		}
 	}
+	c.indent--
 	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, f.signatures())
 	c.indent--
 }
@@ -192,7 +196,8 @@ func (v *pyOverload) describe() string {
 	return strings.Join(out, ", ")
 }
 
-// conditions are the tests that a call fits this overload. skip counts the parameters that are not in args.
+// conditions are the tests that a call with keywords fits this overload; nil when none can. skip counts the parameters that are not
+// in args.
 func (v *pyOverload) conditions(skip int) []string {
 	var out []string
 	positional := v.positional()[skip:]
@@ -214,10 +219,9 @@ func (v *pyOverload) conditions(skip int) []string {
 		names = append(names, "pin_memory", "requires_grad")
 	}
 	if len(names) == 0 {
-		out = append(out, "not kwargs")
-	} else {
-		out = append(out, fmt.Sprintf(`(not kwargs or kwargs.keys() <= {"%s"})`, strings.Join(names, `", "`)))
+		return nil
 	}
+	out = append(out, fmt.Sprintf(`kwargs.keys() <= {"%s"}`, strings.Join(names, `", "`)))
 	for i, a := range positional {
 		predicate := pyKindOf(a.Type).fits
 		if predicate == "" {
