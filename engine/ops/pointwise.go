@@ -38,24 +38,6 @@ func newPointwise(name, kernelName string, r rule) *pointwise {
 	return &pointwise{name: name, kernel: kernel.Get(kernelName), rule: r}
 }
 
-func newExact(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.exact = true
-	return p
-}
-
-func newWide(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.wide = true
-	return p
-}
-
-func newUnrounded(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.unrounded = true
-	return p
-}
-
 // checkExact refuses an output of another dtype than the result's.
 func checkExact(op string, out *tensor.Tensor, result dtype.DType) error {
 	if out != nil && out.DType() != result {
