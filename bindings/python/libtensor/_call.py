@@ -42,8 +42,8 @@ _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_int
 _failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
 _invertible = _errors.invertible
 _dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
-_done, _made = _results.done, _results.made
-_wrap, _wrap_list, _string, _strings, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.strings, _results.result_type
+_made, _wrap, _wrap_list = _results.made, _results.wrap, _results.wrap_list
+_string, _strings, _result_type = _results.string, _results.strings, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap
 
 

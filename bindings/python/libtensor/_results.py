@@ -11,13 +11,6 @@ from ._tensor import Tensor
 new, put = TensorBase.__new__, cells.append
 
 
-def done(status, result):
-    """What a function gives that has made nothing: what it has changed."""
-    if status:
-        raise failure(status)
-    return result
-
-
 def made(status, cell):
     """The Tensor that a function has made, whose handle is in a cell."""
     if status:

@@ -1076,9 +1076,12 @@ def add(input, other, *, alpha=_ONE, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "add", "out")
         if other.__class__ is _Scalar:
-            return _done(c_add_scalar_out(input._h, other, alpha, out._h), out)
+            status = c_add_scalar_out(input._h, other, alpha, out._h)
         else:
-            return _done(c_add_out(input._h, other._h, alpha, out._h), out)
+            status = c_add_out(input._h, other._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_add_scalar(input._h, other, alpha, cell.address), cell)
@@ -1101,9 +1104,12 @@ def add_(input, other, *, alpha=_ONE):
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "add_", "alpha")
     if other.__class__ is _Scalar:
-        return _done(c_add_scalar_(input._h, other, alpha), input)
+        status = c_add_scalar_(input._h, other, alpha)
     else:
-        return _done(c_add_(input._h, other._h, alpha), input)
+        status = c_add_(input._h, other._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("POS", "tensor_words_sub", "tensor_words_sub_scalar")
@@ -1124,9 +1130,12 @@ def sub(input, other, *, alpha=_ONE, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sub", "out")
         if other.__class__ is _Scalar:
-            return _done(c_sub_scalar_out(input._h, other, alpha, out._h), out)
+            status = c_sub_scalar_out(input._h, other, alpha, out._h)
         else:
-            return _done(c_sub_out(input._h, other._h, alpha, out._h), out)
+            status = c_sub_out(input._h, other._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_sub_scalar(input._h, other, alpha, cell.address), cell)
@@ -1149,9 +1158,12 @@ def sub_(input, other, *, alpha=_ONE):
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "sub_", "alpha")
     if other.__class__ is _Scalar:
-        return _done(c_sub_scalar_(input._h, other, alpha), input)
+        status = c_sub_scalar_(input._h, other, alpha)
     else:
-        return _done(c_sub_(input._h, other._h, alpha), input)
+        status = c_sub_(input._h, other._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("POS", "tensor_words_subtract", "tensor_words_subtract_scalar")
@@ -1173,9 +1185,12 @@ def subtract(input, other, *, alpha=_ONE, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "subtract", "out")
         if other.__class__ is _Scalar:
-            return _done(c_subtract_scalar_out(input._h, other, alpha, out._h), out)
+            status = c_subtract_scalar_out(input._h, other, alpha, out._h)
         else:
-            return _done(c_subtract_out(input._h, other._h, alpha, out._h), out)
+            status = c_subtract_out(input._h, other._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_subtract_scalar(input._h, other, alpha, cell.address), cell)
@@ -1199,9 +1214,12 @@ def subtract_(input, other, *, alpha=_ONE):
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "subtract_", "alpha")
     if other.__class__ is _Scalar:
-        return _done(c_subtract_scalar_(input._h, other, alpha), input)
+        status = c_subtract_scalar_(input._h, other, alpha)
     else:
-        return _done(c_subtract_(input._h, other._h, alpha), input)
+        status = c_subtract_(input._h, other._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TOS", "tensor_words_rsub", "tensor_words_rsub_scalar")
@@ -1239,9 +1257,12 @@ def mul(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mul", "out")
         if other.__class__ is _Scalar:
-            return _done(c_mul_scalar_out(input._h, other, out._h), out)
+            status = c_mul_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_mul_out(input._h, other._h, out._h), out)
+            status = c_mul_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_mul_scalar(input._h, other, cell.address), cell)
@@ -1261,9 +1282,12 @@ def mul_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "mul_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_mul_scalar_(input._h, other), input)
+        status = c_mul_scalar_(input._h, other)
     else:
-        return _done(c_mul_(input._h, other._h), input)
+        status = c_mul_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_multiply", "tensor_words_multiply_scalar")
@@ -1282,9 +1306,12 @@ def multiply(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "multiply", "out")
         if other.__class__ is _Scalar:
-            return _done(c_multiply_scalar_out(input._h, other, out._h), out)
+            status = c_multiply_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_multiply_out(input._h, other._h, out._h), out)
+            status = c_multiply_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_multiply_scalar(input._h, other, cell.address), cell)
@@ -1305,9 +1332,12 @@ def multiply_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "multiply_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_multiply_scalar_(input._h, other), input)
+        status = c_multiply_scalar_(input._h, other)
     else:
-        return _done(c_multiply_(input._h, other._h), input)
+        status = c_multiply_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("POu", "tensor_words_div", "tensor_words_div_scalar")
@@ -1330,9 +1360,12 @@ def div(input, other, *, rounding_mode=None, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "div", "out")
         if other.__class__ is _Scalar:
-            return _done(c_div_scalar_out(input._h, other, rounding_mode, out._h), out)
+            status = c_div_scalar_out(input._h, other, rounding_mode, out._h)
         else:
-            return _done(c_div_out(input._h, other._h, rounding_mode, out._h), out)
+            status = c_div_out(input._h, other._h, rounding_mode, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_div_scalar(input._h, other, rounding_mode, cell.address), cell)
@@ -1357,9 +1390,12 @@ def div_(input, other, *, rounding_mode=None):
         other = _number(other, "div_", "other")
     rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div_", "rounding_mode")
     if other.__class__ is _Scalar:
-        return _done(c_div_scalar_(input._h, other, rounding_mode), input)
+        status = c_div_scalar_(input._h, other, rounding_mode)
     else:
-        return _done(c_div_(input._h, other._h, rounding_mode), input)
+        status = c_div_(input._h, other._h, rounding_mode)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("POu", "tensor_words_divide", "tensor_words_divide_scalar")
@@ -1383,9 +1419,12 @@ def divide(input, other, *, rounding_mode=None, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "divide", "out")
         if other.__class__ is _Scalar:
-            return _done(c_divide_scalar_out(input._h, other, rounding_mode, out._h), out)
+            status = c_divide_scalar_out(input._h, other, rounding_mode, out._h)
         else:
-            return _done(c_divide_out(input._h, other._h, rounding_mode, out._h), out)
+            status = c_divide_out(input._h, other._h, rounding_mode, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_divide_scalar(input._h, other, rounding_mode, cell.address), cell)
@@ -1411,9 +1450,12 @@ def divide_(input, other, *, rounding_mode=None):
         other = _number(other, "divide_", "other")
     rounding_mode = None if rounding_mode is None else _text(rounding_mode, "divide_", "rounding_mode")
     if other.__class__ is _Scalar:
-        return _done(c_divide_scalar_(input._h, other, rounding_mode), input)
+        status = c_divide_scalar_(input._h, other, rounding_mode)
     else:
-        return _done(c_divide_(input._h, other._h, rounding_mode), input)
+        status = c_divide_(input._h, other._h, rounding_mode)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_true_divide", "tensor_words_true_divide_scalar")
@@ -1431,9 +1473,12 @@ def true_divide(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "true_divide", "out")
         if other.__class__ is _Scalar:
-            return _done(c_true_divide_scalar_out(input._h, other, out._h), out)
+            status = c_true_divide_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_true_divide_out(input._h, other._h, out._h), out)
+            status = c_true_divide_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_true_divide_scalar(input._h, other, cell.address), cell)
@@ -1453,9 +1498,12 @@ def true_divide_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "true_divide_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_true_divide_scalar_(input._h, other), input)
+        status = c_true_divide_scalar_(input._h, other)
     else:
-        return _done(c_true_divide_(input._h, other._h), input)
+        status = c_true_divide_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_floor_divide", "tensor_words_floor_divide_scalar")
@@ -1474,9 +1522,12 @@ def floor_divide(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "floor_divide", "out")
         if other.__class__ is _Scalar:
-            return _done(c_floor_divide_scalar_out(input._h, other, out._h), out)
+            status = c_floor_divide_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_floor_divide_out(input._h, other._h, out._h), out)
+            status = c_floor_divide_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_floor_divide_scalar(input._h, other, cell.address), cell)
@@ -1497,9 +1548,12 @@ def floor_divide_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "floor_divide_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_floor_divide_scalar_(input._h, other), input)
+        status = c_floor_divide_scalar_(input._h, other)
     else:
-        return _done(c_floor_divide_(input._h, other._h), input)
+        status = c_floor_divide_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_remainder", "tensor_words_remainder_scalar")
@@ -1517,9 +1571,12 @@ def remainder(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "remainder", "out")
         if other.__class__ is _Scalar:
-            return _done(c_remainder_scalar_out(input._h, other, out._h), out)
+            status = c_remainder_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_remainder_out(input._h, other._h, out._h), out)
+            status = c_remainder_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_remainder_scalar(input._h, other, cell.address), cell)
@@ -1539,9 +1596,12 @@ def remainder_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "remainder_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_remainder_scalar_(input._h, other), input)
+        status = c_remainder_scalar_(input._h, other)
     else:
-        return _done(c_remainder_(input._h, other._h), input)
+        status = c_remainder_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_fmod", "tensor_words_fmod_scalar")
@@ -1560,9 +1620,12 @@ def fmod(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fmod", "out")
         if other.__class__ is _Scalar:
-            return _done(c_fmod_scalar_out(input._h, other, out._h), out)
+            status = c_fmod_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_fmod_out(input._h, other._h, out._h), out)
+            status = c_fmod_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_fmod_scalar(input._h, other, cell.address), cell)
@@ -1583,9 +1646,12 @@ def fmod_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "fmod_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_fmod_scalar_(input._h, other), input)
+        status = c_fmod_scalar_(input._h, other)
     else:
-        return _done(c_fmod_(input._h, other._h), input)
+        status = c_fmod_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_pow", "tensor_words_pow_scalar")
@@ -1606,9 +1672,12 @@ def pow(input, exponent, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "pow", "out")
         if exponent.__class__ is _Scalar:
-            return _done(c_pow_scalar_out(input._h, exponent, out._h), out)
+            status = c_pow_scalar_out(input._h, exponent, out._h)
         else:
-            return _done(c_pow_out(input._h, exponent._h, out._h), out)
+            status = c_pow_out(input._h, exponent._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
         return _made(c_pow_scalar(input._h, exponent, cell.address), cell)
@@ -1631,9 +1700,12 @@ def pow_(input, exponent):
     if exponent.__class__ is not _Tensor:
         exponent = _number(exponent, "pow_", "exponent")
     if exponent.__class__ is _Scalar:
-        return _done(c_pow_scalar_(input._h, exponent), input)
+        status = c_pow_scalar_(input._h, exponent)
     else:
-        return _done(c_pow_(input._h, exponent._h), input)
+        status = c_pow_(input._h, exponent._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_float_power", "tensor_words_float_power_scalar")
@@ -1652,9 +1724,12 @@ def float_power(input, exponent, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "float_power", "out")
         if exponent.__class__ is _Scalar:
-            return _done(c_float_power_scalar_out(input._h, exponent, out._h), out)
+            status = c_float_power_scalar_out(input._h, exponent, out._h)
         else:
-            return _done(c_float_power_out(input._h, exponent._h, out._h), out)
+            status = c_float_power_out(input._h, exponent._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
         return _made(c_float_power_scalar(input._h, exponent, cell.address), cell)
@@ -1675,9 +1750,12 @@ def float_power_(input, exponent):
     if exponent.__class__ is not _Tensor:
         exponent = _number(exponent, "float_power_", "exponent")
     if exponent.__class__ is _Scalar:
-        return _done(c_float_power_scalar_(input._h, exponent), input)
+        status = c_float_power_scalar_(input._h, exponent)
     else:
-        return _done(c_float_power_(input._h, exponent._h), input)
+        status = c_float_power_(input._h, exponent._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_neg")
@@ -1692,7 +1770,10 @@ def neg(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "neg", "out")
-        return _done(c_neg_out(input._h, out._h), out)
+        status = c_neg_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_neg(input._h, cell.address), cell)
 
@@ -1706,7 +1787,10 @@ def neg_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "neg_", "input")
-    return _done(c_neg_(input._h), input)
+    status = c_neg_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_negative")
@@ -1722,7 +1806,10 @@ def negative(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "negative", "out")
-        return _done(c_negative_out(input._h, out._h), out)
+        status = c_negative_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_negative(input._h, cell.address), cell)
 
@@ -1737,7 +1824,10 @@ def negative_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "negative_", "input")
-    return _done(c_negative_(input._h), input)
+    status = c_negative_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_positive")
@@ -1765,7 +1855,10 @@ def square(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "square", "out")
-        return _done(c_square_out(input._h, out._h), out)
+        status = c_square_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_square(input._h, cell.address), cell)
 
@@ -1779,7 +1872,10 @@ def square_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "square_", "input")
-    return _done(c_square_(input._h), input)
+    status = c_square_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_reciprocal")
@@ -1794,7 +1890,10 @@ def reciprocal(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "reciprocal", "out")
-        return _done(c_reciprocal_out(input._h, out._h), out)
+        status = c_reciprocal_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_reciprocal(input._h, cell.address), cell)
 
@@ -1808,7 +1907,10 @@ def reciprocal_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "reciprocal_", "input")
-    return _done(c_reciprocal_(input._h), input)
+    status = c_reciprocal_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_abs")
@@ -1825,7 +1927,10 @@ def abs(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "abs", "out")
-        return _done(c_abs_out(input._h, out._h), out)
+        status = c_abs_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_abs(input._h, cell.address), cell)
 
@@ -1841,7 +1946,10 @@ def abs_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "abs_", "input")
-    return _done(c_abs_(input._h), input)
+    status = c_abs_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_absolute")
@@ -1859,7 +1967,10 @@ def absolute(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "absolute", "out")
-        return _done(c_absolute_out(input._h, out._h), out)
+        status = c_absolute_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_absolute(input._h, cell.address), cell)
 
@@ -1876,7 +1987,10 @@ def absolute_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "absolute_", "input")
-    return _done(c_absolute_(input._h), input)
+    status = c_absolute_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_sign")
@@ -1891,7 +2005,10 @@ def sign(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sign", "out")
-        return _done(c_sign_out(input._h, out._h), out)
+        status = c_sign_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sign(input._h, cell.address), cell)
 
@@ -1905,7 +2022,10 @@ def sign_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sign_", "input")
-    return _done(c_sign_(input._h), input)
+    status = c_sign_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_sgn")
@@ -1920,7 +2040,10 @@ def sgn(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sgn", "out")
-        return _done(c_sgn_out(input._h, out._h), out)
+        status = c_sgn_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sgn(input._h, cell.address), cell)
 
@@ -1934,7 +2057,10 @@ def sgn_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sgn_", "input")
-    return _done(c_sgn_(input._h), input)
+    status = c_sgn_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_copysign", "tensor_words_copysign_scalar")
@@ -1952,9 +2078,12 @@ def copysign(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "copysign", "out")
         if other.__class__ is _Scalar:
-            return _done(c_copysign_scalar_out(input._h, other, out._h), out)
+            status = c_copysign_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_copysign_out(input._h, other._h, out._h), out)
+            status = c_copysign_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_copysign_scalar(input._h, other, cell.address), cell)
@@ -1974,9 +2103,12 @@ def copysign_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "copysign_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_copysign_scalar_(input._h, other), input)
+        status = c_copysign_scalar_(input._h, other)
     else:
-        return _done(c_copysign_(input._h, other._h), input)
+        status = c_copysign_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTTS", "tensor_words_addcmul")
@@ -1997,7 +2129,10 @@ def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addcmul", "out")
-        return _done(c_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h), out)
+        status = c_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
@@ -2017,7 +2152,10 @@ def addcmul_(input, tensor1, tensor2, *, value=_ONE):
         tensor2 = _tensor(tensor2, "addcmul_", "tensor2")
     if value.__class__ is not _Scalar:
         value = _scalar(value, "addcmul_", "value")
-    return _done(c_addcmul_(input._h, tensor1._h, tensor2._h, value), input)
+    status = c_addcmul_(input._h, tensor1._h, tensor2._h, value)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTTS", "tensor_words_addcdiv")
@@ -2038,7 +2176,10 @@ def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addcdiv", "out")
-        return _done(c_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h), out)
+        status = c_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
@@ -2058,7 +2199,10 @@ def addcdiv_(input, tensor1, tensor2, *, value=_ONE):
         tensor2 = _tensor(tensor2, "addcdiv_", "tensor2")
     if value.__class__ is not _Scalar:
         value = _scalar(value, "addcdiv_", "value")
-    return _done(c_addcdiv_(input._h, tensor1._h, tensor2._h, value), input)
+    status = c_addcdiv_(input._h, tensor1._h, tensor2._h, value)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTO", "tensor_words_lerp", "tensor_words_lerp_scalar")
@@ -2078,9 +2222,12 @@ def lerp(input, end, weight, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lerp", "out")
         if weight.__class__ is _Scalar:
-            return _done(c_lerp_scalar_out(input._h, end._h, weight, out._h), out)
+            status = c_lerp_scalar_out(input._h, end._h, weight, out._h)
         else:
-            return _done(c_lerp_out(input._h, end._h, weight._h, out._h), out)
+            status = c_lerp_out(input._h, end._h, weight._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if weight.__class__ is _Scalar:
         return _made(c_lerp_scalar(input._h, end._h, weight, cell.address), cell)
@@ -2102,9 +2249,12 @@ def lerp_(input, end, weight):
     if weight.__class__ is not _Tensor:
         weight = _number(weight, "lerp_", "weight")
     if weight.__class__ is _Scalar:
-        return _done(c_lerp_scalar_(input._h, end._h, weight), input)
+        status = c_lerp_scalar_(input._h, end._h, weight)
     else:
-        return _done(c_lerp_(input._h, end._h, weight._h), input)
+        status = c_lerp_(input._h, end._h, weight._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_eq", "tensor_words_eq_scalar")
@@ -2122,9 +2272,12 @@ def eq(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "eq", "out")
         if other.__class__ is _Scalar:
-            return _done(c_eq_scalar_out(input._h, other, out._h), out)
+            status = c_eq_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_eq_out(input._h, other._h, out._h), out)
+            status = c_eq_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_eq_scalar(input._h, other, cell.address), cell)
@@ -2144,9 +2297,12 @@ def eq_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "eq_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_eq_scalar_(input._h, other), input)
+        status = c_eq_scalar_(input._h, other)
     else:
-        return _done(c_eq_(input._h, other._h), input)
+        status = c_eq_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_ne", "tensor_words_ne_scalar")
@@ -2164,9 +2320,12 @@ def ne(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ne", "out")
         if other.__class__ is _Scalar:
-            return _done(c_ne_scalar_out(input._h, other, out._h), out)
+            status = c_ne_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_ne_out(input._h, other._h, out._h), out)
+            status = c_ne_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_ne_scalar(input._h, other, cell.address), cell)
@@ -2186,9 +2345,12 @@ def ne_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "ne_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_ne_scalar_(input._h, other), input)
+        status = c_ne_scalar_(input._h, other)
     else:
-        return _done(c_ne_(input._h, other._h), input)
+        status = c_ne_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_not_equal", "tensor_words_not_equal_scalar")
@@ -2207,9 +2369,12 @@ def not_equal(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "not_equal", "out")
         if other.__class__ is _Scalar:
-            return _done(c_not_equal_scalar_out(input._h, other, out._h), out)
+            status = c_not_equal_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_not_equal_out(input._h, other._h, out._h), out)
+            status = c_not_equal_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_not_equal_scalar(input._h, other, cell.address), cell)
@@ -2230,9 +2395,12 @@ def not_equal_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "not_equal_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_not_equal_scalar_(input._h, other), input)
+        status = c_not_equal_scalar_(input._h, other)
     else:
-        return _done(c_not_equal_(input._h, other._h), input)
+        status = c_not_equal_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_lt", "tensor_words_lt_scalar")
@@ -2250,9 +2418,12 @@ def lt(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lt", "out")
         if other.__class__ is _Scalar:
-            return _done(c_lt_scalar_out(input._h, other, out._h), out)
+            status = c_lt_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_lt_out(input._h, other._h, out._h), out)
+            status = c_lt_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_lt_scalar(input._h, other, cell.address), cell)
@@ -2272,9 +2443,12 @@ def lt_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "lt_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_lt_scalar_(input._h, other), input)
+        status = c_lt_scalar_(input._h, other)
     else:
-        return _done(c_lt_(input._h, other._h), input)
+        status = c_lt_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_less", "tensor_words_less_scalar")
@@ -2293,9 +2467,12 @@ def less(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "less", "out")
         if other.__class__ is _Scalar:
-            return _done(c_less_scalar_out(input._h, other, out._h), out)
+            status = c_less_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_less_out(input._h, other._h, out._h), out)
+            status = c_less_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_less_scalar(input._h, other, cell.address), cell)
@@ -2316,9 +2493,12 @@ def less_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "less_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_less_scalar_(input._h, other), input)
+        status = c_less_scalar_(input._h, other)
     else:
-        return _done(c_less_(input._h, other._h), input)
+        status = c_less_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_le", "tensor_words_le_scalar")
@@ -2336,9 +2516,12 @@ def le(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "le", "out")
         if other.__class__ is _Scalar:
-            return _done(c_le_scalar_out(input._h, other, out._h), out)
+            status = c_le_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_le_out(input._h, other._h, out._h), out)
+            status = c_le_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_le_scalar(input._h, other, cell.address), cell)
@@ -2358,9 +2541,12 @@ def le_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "le_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_le_scalar_(input._h, other), input)
+        status = c_le_scalar_(input._h, other)
     else:
-        return _done(c_le_(input._h, other._h), input)
+        status = c_le_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_less_equal", "tensor_words_less_equal_scalar")
@@ -2379,9 +2565,12 @@ def less_equal(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "less_equal", "out")
         if other.__class__ is _Scalar:
-            return _done(c_less_equal_scalar_out(input._h, other, out._h), out)
+            status = c_less_equal_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_less_equal_out(input._h, other._h, out._h), out)
+            status = c_less_equal_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_less_equal_scalar(input._h, other, cell.address), cell)
@@ -2402,9 +2591,12 @@ def less_equal_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "less_equal_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_less_equal_scalar_(input._h, other), input)
+        status = c_less_equal_scalar_(input._h, other)
     else:
-        return _done(c_less_equal_(input._h, other._h), input)
+        status = c_less_equal_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_gt", "tensor_words_gt_scalar")
@@ -2422,9 +2614,12 @@ def gt(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gt", "out")
         if other.__class__ is _Scalar:
-            return _done(c_gt_scalar_out(input._h, other, out._h), out)
+            status = c_gt_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_gt_out(input._h, other._h, out._h), out)
+            status = c_gt_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_gt_scalar(input._h, other, cell.address), cell)
@@ -2444,9 +2639,12 @@ def gt_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "gt_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_gt_scalar_(input._h, other), input)
+        status = c_gt_scalar_(input._h, other)
     else:
-        return _done(c_gt_(input._h, other._h), input)
+        status = c_gt_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_greater", "tensor_words_greater_scalar")
@@ -2465,9 +2663,12 @@ def greater(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "greater", "out")
         if other.__class__ is _Scalar:
-            return _done(c_greater_scalar_out(input._h, other, out._h), out)
+            status = c_greater_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_greater_out(input._h, other._h, out._h), out)
+            status = c_greater_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_greater_scalar(input._h, other, cell.address), cell)
@@ -2488,9 +2689,12 @@ def greater_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "greater_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_greater_scalar_(input._h, other), input)
+        status = c_greater_scalar_(input._h, other)
     else:
-        return _done(c_greater_(input._h, other._h), input)
+        status = c_greater_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_ge", "tensor_words_ge_scalar")
@@ -2508,9 +2712,12 @@ def ge(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ge", "out")
         if other.__class__ is _Scalar:
-            return _done(c_ge_scalar_out(input._h, other, out._h), out)
+            status = c_ge_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_ge_out(input._h, other._h, out._h), out)
+            status = c_ge_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_ge_scalar(input._h, other, cell.address), cell)
@@ -2530,9 +2737,12 @@ def ge_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "ge_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_ge_scalar_(input._h, other), input)
+        status = c_ge_scalar_(input._h, other)
     else:
-        return _done(c_ge_(input._h, other._h), input)
+        status = c_ge_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_greater_equal", "tensor_words_greater_equal_scalar")
@@ -2551,9 +2761,12 @@ def greater_equal(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "greater_equal", "out")
         if other.__class__ is _Scalar:
-            return _done(c_greater_equal_scalar_out(input._h, other, out._h), out)
+            status = c_greater_equal_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_greater_equal_out(input._h, other._h, out._h), out)
+            status = c_greater_equal_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_greater_equal_scalar(input._h, other, cell.address), cell)
@@ -2574,9 +2787,12 @@ def greater_equal_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "greater_equal_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_greater_equal_scalar_(input._h, other), input)
+        status = c_greater_equal_scalar_(input._h, other)
     else:
-        return _done(c_greater_equal_(input._h, other._h), input)
+        status = c_greater_equal_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_tells("TT", "tensor_words_equal")
@@ -2711,7 +2927,10 @@ def isposinf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "isposinf", "out")
-        return _done(c_isposinf_out(input._h, out._h), out)
+        status = c_isposinf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_isposinf(input._h, cell.address), cell)
 
@@ -2728,7 +2947,10 @@ def isneginf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "isneginf", "out")
-        return _done(c_isneginf_out(input._h, out._h), out)
+        status = c_isneginf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_isneginf(input._h, cell.address), cell)
 
@@ -2745,7 +2967,10 @@ def signbit(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "signbit", "out")
-        return _done(c_signbit_out(input._h, out._h), out)
+        status = c_signbit_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_signbit(input._h, cell.address), cell)
 
@@ -2764,7 +2989,10 @@ def complex(real, imag, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "complex", "out")
-        return _done(c_complex_parts_out(real._h, imag._h, out._h), out)
+        status = c_complex_parts_out(real._h, imag._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_complex_parts(real._h, imag._h, cell.address), cell)
 
@@ -2783,7 +3011,10 @@ def polar(abs, angle, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "polar", "out")
-        return _done(c_polar_out(abs._h, angle._h, out._h), out)
+        status = c_polar_out(abs._h, angle._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_polar(abs._h, angle._h, cell.address), cell)
 
@@ -2865,7 +3096,10 @@ def conj_physical(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "conj_physical", "out")
-        return _done(c_conj_physical_out(input._h, out._h), out)
+        status = c_conj_physical_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_conj_physical(input._h, cell.address), cell)
 
@@ -2879,7 +3113,10 @@ def conj_physical_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "conj_physical_", "input")
-    return _done(c_conj_physical_(input._h), input)
+    status = c_conj_physical_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_resolve_conj")
@@ -2920,7 +3157,10 @@ def angle(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "angle", "out")
-        return _done(c_angle_out(input._h, out._h), out)
+        status = c_angle_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_angle(input._h, cell.address), cell)
 
@@ -2987,9 +3227,12 @@ def copy_(input, src, non_blocking=False):
     if non_blocking.__class__ is not _Bool:
         non_blocking = _flag(non_blocking, "copy_", "non_blocking")
     if src.__class__ is _Scalar:
-        return _done(c_copy__scalar(input._h, src, non_blocking), input)
+        status = c_copy__scalar(input._h, src, non_blocking)
     else:
-        return _done(c_copy_(input._h, src._h, non_blocking), input)
+        status = c_copy_(input._h, src._h, non_blocking)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_fill", "tensor_words_fill_scalar")
@@ -3022,9 +3265,12 @@ def fill_(input, value):
     if value.__class__ is not _Tensor:
         value = _number(value, "fill_", "value")
     if value.__class__ is _Scalar:
-        return _done(c_fill_scalar_(input._h, value), input)
+        status = c_fill_scalar_(input._h, value)
     else:
-        return _done(c_fill_(input._h, value._h), input)
+        status = c_fill_(input._h, value._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("T", "tensor_words_zero_")
@@ -3036,7 +3282,10 @@ def zero_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "zero_", "input")
-    return _done(c_zero_(input._h), input)
+    status = c_zero_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_element("tensor_item")
@@ -3114,7 +3363,10 @@ def resize_(input, size, *more, memory_format=None):
         input = _tensor(input, "resize_", "input")
     size, size_len = _ints(size, "resize_", "size")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_", "memory_format")
-    return _done(c_resize_(input._h, size, size_len, memory_format), input)
+    status = c_resize_(input._h, size, size_len, memory_format)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TIII", "tensor_words_narrow_copy")
@@ -3135,7 +3387,10 @@ def narrow_copy(input, dim, start, length, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "narrow_copy", "out")
-        return _done(c_narrow_copy_out(input._h, dim, start, length, out._h), out)
+        status = c_narrow_copy_out(input._h, dim, start, length, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_narrow_copy(input._h, dim, start, length, cell.address), cell)
 
@@ -3154,7 +3409,10 @@ def resize_as_(input, the_template, *, memory_format=None):
     if the_template.__class__ is not _Tensor:
         the_template = _tensor(the_template, "resize_as_", "the_template")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_as_", "memory_format")
-    return _done(c_resize_as_(input._h, the_template._h, memory_format), input)
+    status = c_resize_as_(input._h, the_template._h, memory_format)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("T", "tensor_words_set_")
@@ -3166,7 +3424,10 @@ def _set__default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "set_", "input")
-    return _done(c_set_(input._h), input)
+    status = c_set_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TT", "tensor_words_set__tensor")
@@ -3176,7 +3437,10 @@ def _set__tensor(input, source):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "set_", "source")
-    return _done(c_set__tensor(input._h, source._h), input)
+    status = c_set__tensor(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TTILL", "tensor_words_set__tensor_geometry")
@@ -3192,7 +3456,10 @@ def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
     if stride is None:
         stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
-    return _done(c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len), input)
+    status = c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
+    if status:
+        raise _failure(status)
+    return input
 
 
 def _set__storage(input, source):
@@ -3201,7 +3468,10 @@ def _set__storage(input, source):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Storage:
         source = _storage(source, "set_", "source")
-    return _done(c_set__storage(input._h, source._h), input)
+    status = c_set__storage(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 def _set__storage_geometry(input, source, storage_offset, size, stride=()):
@@ -3216,7 +3486,10 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
     if stride is None:
         stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
-    return _done(c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len), input)
+    status = c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_set__default, _set__tensor, _set__tensor_geometry, forms=(_set__default, _set__tensor, _set__tensor_geometry, _set__storage, _set__storage_geometry))
@@ -3278,7 +3551,10 @@ def fill_diagonal_(input, fill_value, wrap=False):
         fill_value = _scalar(fill_value, "fill_diagonal_", "fill_value")
     if wrap.__class__ is not _Bool:
         wrap = _flag(wrap, "fill_diagonal_", "wrap")
-    return _done(c_fill_diagonal_(input._h, fill_value, wrap), input)
+    status = c_fill_diagonal_(input._h, fill_value, wrap)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("Vd--", "tensor_words_zeros")
@@ -3299,7 +3575,10 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "zeros", "out")
-        return _done(c_zeros_out(size, size_len, dtype, layout, device, out._h), out)
+        status = c_zeros_out(size, size_len, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_zeros(size, size_len, dtype, layout, device, cell.address), cell)
 
@@ -3322,7 +3601,10 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ones", "out")
-        return _done(c_ones_out(size, size_len, dtype, layout, device, out._h), out)
+        status = c_ones_out(size, size_len, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_ones(size, size_len, dtype, layout, device, cell.address), cell)
 
@@ -3347,7 +3629,10 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "full", "out")
-        return _done(c_full_out(size, size_len, fill_value, dtype, layout, device, out._h), out)
+        status = c_full_out(size, size_len, fill_value, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_full(size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
@@ -3372,7 +3657,10 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "empty", "out")
-        return _done(c_empty_out(size, size_len, dtype, layout, device, memory_format, out._h), out)
+        status = c_empty_out(size, size_len, dtype, layout, device, memory_format, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_empty(size, size_len, dtype, layout, device, memory_format, cell.address), cell)
 
@@ -3451,7 +3739,10 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arange", "out")
-        return _done(c_arange_start_out(start, end, dtype, layout, device, out._h), out)
+        status = c_arange_start_out(start, end, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arange_start(start, end, dtype, layout, device, cell.address), cell)
 
@@ -3478,7 +3769,10 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arange", "out")
-        return _done(c_arange_start_step_out(start, end, step, dtype, layout, device, out._h), out)
+        status = c_arange_start_step_out(start, end, step, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arange_start_step(start, end, step, dtype, layout, device, cell.address), cell)
 
@@ -3500,7 +3794,10 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arange", "out")
-        return _done(c_arange_out(end, dtype, layout, device, out._h), out)
+        status = c_arange_out(end, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arange(end, dtype, layout, device, cell.address), cell)
 
@@ -3559,7 +3856,10 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "range", "out")
-        return _done(c_range_out(start, end, step, dtype, layout, device, out._h), out)
+        status = c_range_out(start, end, step, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_range(start, end, step, dtype, layout, device, cell.address), cell)
 
@@ -3585,7 +3885,10 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        return _done(c_linspace_out(start, end, steps, dtype, layout, device, out._h), out)
+        status = c_linspace_out(start, end, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_linspace(start, end, steps, dtype, layout, device, cell.address), cell)
 
@@ -3609,7 +3912,10 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        return _done(c_linspace_tensor_tensor_out(start._h, end._h, steps, dtype, layout, device, out._h), out)
+        status = c_linspace_tensor_tensor_out(start._h, end._h, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address), cell)
 
@@ -3633,7 +3939,10 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        return _done(c_linspace_tensor_scalar_out(start._h, end, steps, dtype, layout, device, out._h), out)
+        status = c_linspace_tensor_scalar_out(start._h, end, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address), cell)
 
@@ -3657,7 +3966,10 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "linspace", "out")
-        return _done(c_linspace_scalar_tensor_out(start, end._h, steps, dtype, layout, device, out._h), out)
+        status = c_linspace_scalar_tensor_out(start, end._h, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address), cell)
 
@@ -3727,7 +4039,10 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        return _done(c_logspace_out(start, end, steps, base, dtype, layout, device, out._h), out)
+        status = c_logspace_out(start, end, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logspace(start, end, steps, base, dtype, layout, device, cell.address), cell)
 
@@ -3753,7 +4068,10 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        return _done(c_logspace_tensor_tensor_out(start._h, end._h, steps, base, dtype, layout, device, out._h), out)
+        status = c_logspace_tensor_tensor_out(start._h, end._h, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address), cell)
 
@@ -3779,7 +4097,10 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        return _done(c_logspace_tensor_scalar_out(start._h, end, steps, base, dtype, layout, device, out._h), out)
+        status = c_logspace_tensor_scalar_out(start._h, end, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address), cell)
 
@@ -3805,7 +4126,10 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logspace", "out")
-        return _done(c_logspace_scalar_tensor_out(start, end._h, steps, base, dtype, layout, device, out._h), out)
+        status = c_logspace_scalar_tensor_out(start, end._h, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address), cell)
 
@@ -3870,7 +4194,10 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "eye", "out")
-        return _done(c_eye_out(n, dtype, layout, device, out._h), out)
+        status = c_eye_out(n, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_eye(n, dtype, layout, device, cell.address), cell)
 
@@ -3890,7 +4217,10 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "eye", "out")
-        return _done(c_eye_m_out(n, m, dtype, layout, device, out._h), out)
+        status = c_eye_m_out(n, m, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_eye_m(n, m, dtype, layout, device, cell.address), cell)
 
@@ -4290,7 +4620,9 @@ def save(path, structure, tensors, *, compact=False):
     tensors_list, tensors_len = _tensors(tensors, "save", "tensors")
     if compact.__class__ is not _Bool:
         compact = _flag(compact, "save", "compact")
-    return _done(c_save(path, structure, tensors_list, tensors_len, compact), None)
+    status = c_save(path, structure, tensors_list, tensors_len, compact)
+    if status:
+        raise _failure(status)
 
 
 @_makes("UAB", "tensor_words_save_bytes")
@@ -4312,7 +4644,9 @@ def save_dict(path, names, tensors, *, compact=False):
     tensors_list, tensors_len = _tensors(tensors, "save_dict", "tensors")
     if compact.__class__ is not _Bool:
         compact = _flag(compact, "save_dict", "compact")
-    return _done(c_save_dict(path, names, names_len, tensors_list, tensors_len, compact), None)
+    status = c_save_dict(path, names, names_len, tensors_list, tensors_len, compact)
+    if status:
+        raise _failure(status)
 
 
 _load_default_result = _result_type("load", ("structure", "tensors"))
@@ -4400,7 +4734,9 @@ def safetensors_save_file(path, names, tensors, *, metadata=None):
     names, names_len = _texts(names, "safetensors_save_file", "names")
     tensors_list, tensors_len = _tensors(tensors, "safetensors_save_file", "tensors")
     metadata = None if metadata is None else _text(metadata, "safetensors_save_file", "metadata")
-    return _done(c_safetensors_save_file(path, names, names_len, tensors_list, tensors_len, metadata), None)
+    status = c_safetensors_save_file(path, names, names_len, tensors_list, tensors_len, metadata)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -4502,7 +4838,9 @@ def npy_save(path, input):
     path = _text(path, "npy_save", "path")
     if input.__class__ is not _Tensor:
         input = _tensor(input, "npy_save", "input")
-    return _done(c_npy_save(path, input._h), None)
+    status = c_npy_save(path, input._h)
+    if status:
+        raise _failure(status)
 
 
 @_makes("T", "tensor_words_npy_save_bytes")
@@ -4562,7 +4900,9 @@ def npz_save(path, names, tensors):
     path = _text(path, "npz_save", "path")
     names, names_len = _texts(names, "npz_save", "names")
     tensors_list, tensors_len = _tensors(tensors, "npz_save", "tensors")
-    return _done(c_npz_save(path, names, names_len, tensors_list, tensors_len), None)
+    status = c_npz_save(path, names, names_len, tensors_list, tensors_len)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -4634,7 +4974,9 @@ def file_write(path, data):
     path = _text(path, "file_write", "path")
     if data.__class__ is not _Tensor:
         data = _tensor(data, "file_write", "data")
-    return _done(c_file_write(path, data._h), None)
+    status = c_file_write(path, data._h)
+    if status:
+        raise _failure(status)
 
 
 @_makes("T", "tensor_words_sqrt")
@@ -4649,7 +4991,10 @@ def sqrt(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sqrt", "out")
-        return _done(c_sqrt_out(input._h, out._h), out)
+        status = c_sqrt_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sqrt(input._h, cell.address), cell)
 
@@ -4663,7 +5008,10 @@ def sqrt_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sqrt_", "input")
-    return _done(c_sqrt_(input._h), input)
+    status = c_sqrt_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_rsqrt")
@@ -4678,7 +5026,10 @@ def rsqrt(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "rsqrt", "out")
-        return _done(c_rsqrt_out(input._h, out._h), out)
+        status = c_rsqrt_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_rsqrt(input._h, cell.address), cell)
 
@@ -4692,7 +5043,10 @@ def rsqrt_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rsqrt_", "input")
-    return _done(c_rsqrt_(input._h), input)
+    status = c_rsqrt_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_exp")
@@ -4707,7 +5061,10 @@ def exp(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "exp", "out")
-        return _done(c_exp_out(input._h, out._h), out)
+        status = c_exp_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_exp(input._h, cell.address), cell)
 
@@ -4721,7 +5078,10 @@ def exp_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "exp_", "input")
-    return _done(c_exp_(input._h), input)
+    status = c_exp_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_exp2")
@@ -4736,7 +5096,10 @@ def exp2(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "exp2", "out")
-        return _done(c_exp2_out(input._h, out._h), out)
+        status = c_exp2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_exp2(input._h, cell.address), cell)
 
@@ -4750,7 +5113,10 @@ def exp2_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "exp2_", "input")
-    return _done(c_exp2_(input._h), input)
+    status = c_exp2_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_expm1")
@@ -4765,7 +5131,10 @@ def expm1(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "expm1", "out")
-        return _done(c_expm1_out(input._h, out._h), out)
+        status = c_expm1_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_expm1(input._h, cell.address), cell)
 
@@ -4779,7 +5148,10 @@ def expm1_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expm1_", "input")
-    return _done(c_expm1_(input._h), input)
+    status = c_expm1_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_log")
@@ -4794,7 +5166,10 @@ def log(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log", "out")
-        return _done(c_log_out(input._h, out._h), out)
+        status = c_log_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_log(input._h, cell.address), cell)
 
@@ -4808,7 +5183,10 @@ def log_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_", "input")
-    return _done(c_log_(input._h), input)
+    status = c_log_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_log2")
@@ -4823,7 +5201,10 @@ def log2(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log2", "out")
-        return _done(c_log2_out(input._h, out._h), out)
+        status = c_log2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_log2(input._h, cell.address), cell)
 
@@ -4837,7 +5218,10 @@ def log2_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log2_", "input")
-    return _done(c_log2_(input._h), input)
+    status = c_log2_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_log10")
@@ -4852,7 +5236,10 @@ def log10(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log10", "out")
-        return _done(c_log10_out(input._h, out._h), out)
+        status = c_log10_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_log10(input._h, cell.address), cell)
 
@@ -4866,7 +5253,10 @@ def log10_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log10_", "input")
-    return _done(c_log10_(input._h), input)
+    status = c_log10_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_log1p")
@@ -4881,7 +5271,10 @@ def log1p(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log1p", "out")
-        return _done(c_log1p_out(input._h, out._h), out)
+        status = c_log1p_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_log1p(input._h, cell.address), cell)
 
@@ -4895,7 +5288,10 @@ def log1p_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log1p_", "input")
-    return _done(c_log1p_(input._h), input)
+    status = c_log1p_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_sin")
@@ -4910,7 +5306,10 @@ def sin(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sin", "out")
-        return _done(c_sin_out(input._h, out._h), out)
+        status = c_sin_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sin(input._h, cell.address), cell)
 
@@ -4924,7 +5323,10 @@ def sin_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sin_", "input")
-    return _done(c_sin_(input._h), input)
+    status = c_sin_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_cos")
@@ -4939,7 +5341,10 @@ def cos(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cos", "out")
-        return _done(c_cos_out(input._h, out._h), out)
+        status = c_cos_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_cos(input._h, cell.address), cell)
 
@@ -4953,7 +5358,10 @@ def cos_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cos_", "input")
-    return _done(c_cos_(input._h), input)
+    status = c_cos_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_tan")
@@ -4968,7 +5376,10 @@ def tan(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tan", "out")
-        return _done(c_tan_out(input._h, out._h), out)
+        status = c_tan_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_tan(input._h, cell.address), cell)
 
@@ -4982,7 +5393,10 @@ def tan_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tan_", "input")
-    return _done(c_tan_(input._h), input)
+    status = c_tan_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_asin")
@@ -4997,7 +5411,10 @@ def asin(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "asin", "out")
-        return _done(c_asin_out(input._h, out._h), out)
+        status = c_asin_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_asin(input._h, cell.address), cell)
 
@@ -5011,7 +5428,10 @@ def asin_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "asin_", "input")
-    return _done(c_asin_(input._h), input)
+    status = c_asin_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_arcsin")
@@ -5027,7 +5447,10 @@ def arcsin(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arcsin", "out")
-        return _done(c_arcsin_out(input._h, out._h), out)
+        status = c_arcsin_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arcsin(input._h, cell.address), cell)
 
@@ -5042,7 +5465,10 @@ def arcsin_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsin_", "input")
-    return _done(c_arcsin_(input._h), input)
+    status = c_arcsin_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_acos")
@@ -5057,7 +5483,10 @@ def acos(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "acos", "out")
-        return _done(c_acos_out(input._h, out._h), out)
+        status = c_acos_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_acos(input._h, cell.address), cell)
 
@@ -5071,7 +5500,10 @@ def acos_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "acos_", "input")
-    return _done(c_acos_(input._h), input)
+    status = c_acos_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_arccos")
@@ -5087,7 +5519,10 @@ def arccos(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arccos", "out")
-        return _done(c_arccos_out(input._h, out._h), out)
+        status = c_arccos_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arccos(input._h, cell.address), cell)
 
@@ -5102,7 +5537,10 @@ def arccos_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccos_", "input")
-    return _done(c_arccos_(input._h), input)
+    status = c_arccos_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_atan")
@@ -5117,7 +5555,10 @@ def atan(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "atan", "out")
-        return _done(c_atan_out(input._h, out._h), out)
+        status = c_atan_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_atan(input._h, cell.address), cell)
 
@@ -5131,7 +5572,10 @@ def atan_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atan_", "input")
-    return _done(c_atan_(input._h), input)
+    status = c_atan_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_arctan")
@@ -5147,7 +5591,10 @@ def arctan(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arctan", "out")
-        return _done(c_arctan_out(input._h, out._h), out)
+        status = c_arctan_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arctan(input._h, cell.address), cell)
 
@@ -5162,7 +5609,10 @@ def arctan_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctan_", "input")
-    return _done(c_arctan_(input._h), input)
+    status = c_arctan_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_sinh")
@@ -5177,7 +5627,10 @@ def sinh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sinh", "out")
-        return _done(c_sinh_out(input._h, out._h), out)
+        status = c_sinh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sinh(input._h, cell.address), cell)
 
@@ -5191,7 +5644,10 @@ def sinh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sinh_", "input")
-    return _done(c_sinh_(input._h), input)
+    status = c_sinh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_cosh")
@@ -5206,7 +5662,10 @@ def cosh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cosh", "out")
-        return _done(c_cosh_out(input._h, out._h), out)
+        status = c_cosh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_cosh(input._h, cell.address), cell)
 
@@ -5220,7 +5679,10 @@ def cosh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cosh_", "input")
-    return _done(c_cosh_(input._h), input)
+    status = c_cosh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_tanh")
@@ -5235,7 +5697,10 @@ def tanh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tanh", "out")
-        return _done(c_tanh_out(input._h, out._h), out)
+        status = c_tanh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_tanh(input._h, cell.address), cell)
 
@@ -5249,7 +5714,10 @@ def tanh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tanh_", "input")
-    return _done(c_tanh_(input._h), input)
+    status = c_tanh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_asinh")
@@ -5264,7 +5732,10 @@ def asinh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "asinh", "out")
-        return _done(c_asinh_out(input._h, out._h), out)
+        status = c_asinh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_asinh(input._h, cell.address), cell)
 
@@ -5278,7 +5749,10 @@ def asinh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "asinh_", "input")
-    return _done(c_asinh_(input._h), input)
+    status = c_asinh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_arcsinh")
@@ -5294,7 +5768,10 @@ def arcsinh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arcsinh", "out")
-        return _done(c_arcsinh_out(input._h, out._h), out)
+        status = c_arcsinh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arcsinh(input._h, cell.address), cell)
 
@@ -5309,7 +5786,10 @@ def arcsinh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arcsinh_", "input")
-    return _done(c_arcsinh_(input._h), input)
+    status = c_arcsinh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_acosh")
@@ -5324,7 +5804,10 @@ def acosh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "acosh", "out")
-        return _done(c_acosh_out(input._h, out._h), out)
+        status = c_acosh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_acosh(input._h, cell.address), cell)
 
@@ -5338,7 +5821,10 @@ def acosh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "acosh_", "input")
-    return _done(c_acosh_(input._h), input)
+    status = c_acosh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_arccosh")
@@ -5354,7 +5840,10 @@ def arccosh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arccosh", "out")
-        return _done(c_arccosh_out(input._h, out._h), out)
+        status = c_arccosh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arccosh(input._h, cell.address), cell)
 
@@ -5369,7 +5858,10 @@ def arccosh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arccosh_", "input")
-    return _done(c_arccosh_(input._h), input)
+    status = c_arccosh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_atanh")
@@ -5384,7 +5876,10 @@ def atanh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "atanh", "out")
-        return _done(c_atanh_out(input._h, out._h), out)
+        status = c_atanh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_atanh(input._h, cell.address), cell)
 
@@ -5398,7 +5893,10 @@ def atanh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atanh_", "input")
-    return _done(c_atanh_(input._h), input)
+    status = c_atanh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_arctanh")
@@ -5414,7 +5912,10 @@ def arctanh(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arctanh", "out")
-        return _done(c_arctanh_out(input._h, out._h), out)
+        status = c_arctanh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arctanh(input._h, cell.address), cell)
 
@@ -5429,7 +5930,10 @@ def arctanh_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "arctanh_", "input")
-    return _done(c_arctanh_(input._h), input)
+    status = c_arctanh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_sigmoid")
@@ -5444,7 +5948,10 @@ def sigmoid(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sigmoid", "out")
-        return _done(c_sigmoid_out(input._h, out._h), out)
+        status = c_sigmoid_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sigmoid(input._h, cell.address), cell)
 
@@ -5458,7 +5965,10 @@ def sigmoid_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sigmoid_", "input")
-    return _done(c_sigmoid_(input._h), input)
+    status = c_sigmoid_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_atan2")
@@ -5475,7 +5985,10 @@ def atan2(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "atan2", "out")
-        return _done(c_atan2_out(input._h, other._h, out._h), out)
+        status = c_atan2_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_atan2(input._h, other._h, cell.address), cell)
 
@@ -5491,7 +6004,10 @@ def atan2_(input, other):
         input = _tensor(input, "atan2_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "atan2_", "other")
-    return _done(c_atan2_(input._h, other._h), input)
+    status = c_atan2_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_arctan2")
@@ -5509,7 +6025,10 @@ def arctan2(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "arctan2", "out")
-        return _done(c_arctan2_out(input._h, other._h, out._h), out)
+        status = c_arctan2_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_arctan2(input._h, other._h, cell.address), cell)
 
@@ -5526,7 +6045,10 @@ def arctan2_(input, other):
         input = _tensor(input, "arctan2_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "arctan2_", "other")
-    return _done(c_arctan2_(input._h, other._h), input)
+    status = c_arctan2_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_hypot")
@@ -5543,7 +6065,10 @@ def hypot(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "hypot", "out")
-        return _done(c_hypot_out(input._h, other._h, out._h), out)
+        status = c_hypot_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_hypot(input._h, other._h, cell.address), cell)
 
@@ -5559,7 +6084,10 @@ def hypot_(input, other):
         input = _tensor(input, "hypot_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "hypot_", "other")
-    return _done(c_hypot_(input._h, other._h), input)
+    status = c_hypot_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TX", "tensor_words_index_get")
@@ -5585,7 +6113,10 @@ def index_set_(input, index, value):
     index_list, index_len = _index(index)
     if value.__class__ is not _Tensor:
         value = _tensor(value, "index_set_", "value")
-    return _done(c_index_set_(input._h, index_list, index_len, value._h), input)
+    status = c_index_set_(input._h, index_list, index_len, value._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TXS", "tensor_words_index_set_scalar_")
@@ -5596,7 +6127,10 @@ def index_set_scalar_(input, index, value):
     index_list, index_len = _index(index)
     if value.__class__ is not _Scalar:
         value = _scalar(value, "index_set_scalar_", "value")
-    return _done(c_index_set_scalar_(input._h, index_list, index_len, value), input)
+    status = c_index_set_scalar_(input._h, index_list, index_len, value)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -5631,7 +6165,10 @@ def index_put_(input, indices, values, accumulate=False):
         values = _tensor(values, "index_put_", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put_", "accumulate")
-    return _done(c_index_put_(input._h, indices_list, indices_len, values._h, accumulate), input)
+    status = c_index_put_(input._h, indices_list, indices_len, values._h, accumulate)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TIT", "tensor_words_index_select")
@@ -5650,7 +6187,10 @@ def index_select(input, dim, index, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_select", "out")
-        return _done(c_index_select_out(input._h, dim, index._h, out._h), out)
+        status = c_index_select_out(input._h, dim, index._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_index_select(input._h, dim, index._h, cell.address), cell)
 
@@ -5669,7 +6209,10 @@ def masked_select(input, mask, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "masked_select", "out")
-        return _done(c_masked_select_out(input._h, mask._h, out._h), out)
+        status = c_masked_select_out(input._h, mask._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_masked_select(input._h, mask._h, cell.address), cell)
 
@@ -5708,9 +6251,12 @@ def masked_fill_(input, mask, value):
     if value.__class__ is not _Tensor:
         value = _number(value, "masked_fill_", "value")
     if value.__class__ is _Scalar:
-        return _done(c_masked_fill_scalar_(input._h, mask._h, value), input)
+        status = c_masked_fill_scalar_(input._h, mask._h, value)
     else:
-        return _done(c_masked_fill_(input._h, mask._h, value._h), input)
+        status = c_masked_fill_(input._h, mask._h, value._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTT", "tensor_words_masked_scatter")
@@ -5743,7 +6289,10 @@ def masked_scatter_(input, mask, source):
         mask = _tensor(mask, "masked_scatter_", "mask")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "masked_scatter_", "source")
-    return _done(c_masked_scatter_(input._h, mask._h, source._h), input)
+    status = c_masked_scatter_(input._h, mask._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITB", "tensor_words_gather")
@@ -5766,7 +6315,10 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gather", "out")
-        return _done(c_gather_out(input._h, dim, index._h, sparse_grad, out._h), out)
+        status = c_gather_out(input._h, dim, index._h, sparse_grad, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_gather(input._h, dim, index._h, sparse_grad, cell.address), cell)
 
@@ -5785,7 +6337,10 @@ def take(input, index, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "take", "out")
-        return _done(c_take_out(input._h, index._h, out._h), out)
+        status = c_take_out(input._h, index._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_take(input._h, index._h, cell.address), cell)
 
@@ -5809,7 +6364,10 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "take_along_dim", "out")
-        return _done(c_take_along_dim_out(input._h, indices._h, dim, out._h), out)
+        status = c_take_along_dim_out(input._h, indices._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_take_along_dim(input._h, indices._h, dim, cell.address), cell)
 
@@ -5827,7 +6385,10 @@ def nonzero(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nonzero", "out")
-        return _done(c_nonzero_out(input._h, out._h), out)
+        status = c_nonzero_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_nonzero(input._h, cell.address), cell)
 
@@ -5902,7 +6463,10 @@ def put_(input, index, source, accumulate=False):
         source = _tensor(source, "put_", "source")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "put_", "accumulate")
-    return _done(c_put_(input._h, index._h, source._h, accumulate), input)
+    status = c_put_(input._h, index._h, source._h, accumulate)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITT", "tensor_words_scatter_src")
@@ -5924,7 +6488,10 @@ def _scatter_src(input, dim, index, src, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        return _done(c_scatter_src_out(input._h, dim, index._h, src._h, out._h), out)
+        status = c_scatter_src_out(input._h, dim, index._h, src._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_scatter_src(input._h, dim, index._h, src._h, cell.address), cell)
 
@@ -5943,7 +6510,10 @@ def _scatter_value(input, dim, index, value, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        return _done(c_scatter_value_out(input._h, dim, index._h, value, out._h), out)
+        status = c_scatter_value_out(input._h, dim, index._h, value, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_scatter_value(input._h, dim, index._h, value, cell.address), cell)
 
@@ -5963,7 +6533,10 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        return _done(c_scatter_src_reduce_out(input._h, dim, index._h, src._h, reduce, out._h), out)
+        status = c_scatter_src_reduce_out(input._h, dim, index._h, src._h, reduce, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address), cell)
 
@@ -5983,7 +6556,10 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter", "out")
-        return _done(c_scatter_value_reduce_out(input._h, dim, index._h, value, reduce, out._h), out)
+        status = c_scatter_value_reduce_out(input._h, dim, index._h, value, reduce, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address), cell)
 
@@ -6042,7 +6618,10 @@ def _scatter__src(input, dim, index, src):
         index = _tensor(index, "scatter_", "index")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "scatter_", "src")
-    return _done(c_scatter_src_(input._h, dim, index._h, src._h), input)
+    status = c_scatter_src_(input._h, dim, index._h, src._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TITS", "tensor_words_scatter_value_")
@@ -6056,7 +6635,10 @@ def _scatter__value(input, dim, index, value):
         index = _tensor(index, "scatter_", "index")
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scatter_", "value")
-    return _done(c_scatter_value_(input._h, dim, index._h, value), input)
+    status = c_scatter_value_(input._h, dim, index._h, value)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TITTU", "tensor_words_scatter_src_reduce_")
@@ -6071,7 +6653,10 @@ def _scatter__src_reduce(input, dim, index, src, *, reduce):
     if src.__class__ is not _Tensor:
         src = _tensor(src, "scatter_", "src")
     reduce = _text(reduce, "scatter_", "reduce")
-    return _done(c_scatter_src_reduce_(input._h, dim, index._h, src._h, reduce), input)
+    status = c_scatter_src_reduce_(input._h, dim, index._h, src._h, reduce)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TITSU", "tensor_words_scatter_value_reduce_")
@@ -6086,7 +6671,10 @@ def _scatter__value_reduce(input, dim, index, value, *, reduce):
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scatter_", "value")
     reduce = _text(reduce, "scatter_", "reduce")
-    return _done(c_scatter_value_reduce_(input._h, dim, index._h, value, reduce), input)
+    status = c_scatter_value_reduce_(input._h, dim, index._h, value, reduce)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_scatter__src, _scatter__value, _scatter__value_reduce, forms=(_scatter__src, _scatter__value, _scatter__src_reduce, _scatter__value_reduce))
@@ -6145,7 +6733,10 @@ def scatter_add(input, dim, index, src, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter_add", "out")
-        return _done(c_scatter_add_out(input._h, dim, index._h, src._h, out._h), out)
+        status = c_scatter_add_out(input._h, dim, index._h, src._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_scatter_add(input._h, dim, index._h, src._h, cell.address), cell)
 
@@ -6165,7 +6756,10 @@ def scatter_add_(input, dim, index, src):
         index = _tensor(index, "scatter_add_", "index")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "scatter_add_", "src")
-    return _done(c_scatter_add_(input._h, dim, index._h, src._h), input)
+    status = c_scatter_add_(input._h, dim, index._h, src._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITTUB", "tensor_words_scatter_reduce")
@@ -6190,7 +6784,10 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "scatter_reduce", "out")
-        return _done(c_scatter_reduce_out(input._h, dim, index._h, src._h, reduce, include_self, out._h), out)
+        status = c_scatter_reduce_out(input._h, dim, index._h, src._h, reduce, include_self, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address), cell)
 
@@ -6214,7 +6811,10 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     reduce = _text(reduce, "scatter_reduce_", "reduce")
     if include_self.__class__ is not _Bool:
         include_self = _flag(include_self, "scatter_reduce_", "include_self")
-    return _done(c_scatter_reduce_(input._h, dim, index._h, src._h, reduce, include_self), input)
+    status = c_scatter_reduce_(input._h, dim, index._h, src._h, reduce, include_self)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITTS", "tensor_words_index_add")
@@ -6237,7 +6837,10 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_add", "out")
-        return _done(c_index_add_out(input._h, dim, index._h, source._h, alpha, out._h), out)
+        status = c_index_add_out(input._h, dim, index._h, source._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_index_add(input._h, dim, index._h, source._h, alpha, cell.address), cell)
 
@@ -6259,7 +6862,10 @@ def index_add_(input, dim, index, source, *, alpha=_ONE):
         source = _tensor(source, "index_add_", "source")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "index_add_", "alpha")
-    return _done(c_index_add_(input._h, dim, index._h, source._h, alpha), input)
+    status = c_index_add_(input._h, dim, index._h, source._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITT", "tensor_words_index_copy")
@@ -6280,7 +6886,10 @@ def index_copy(input, dim, index, source, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_copy", "out")
-        return _done(c_index_copy_out(input._h, dim, index._h, source._h, out._h), out)
+        status = c_index_copy_out(input._h, dim, index._h, source._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_index_copy(input._h, dim, index._h, source._h, cell.address), cell)
 
@@ -6300,7 +6909,10 @@ def index_copy_(input, dim, index, source):
         index = _tensor(index, "index_copy_", "index")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "index_copy_", "source")
-    return _done(c_index_copy_(input._h, dim, index._h, source._h), input)
+    status = c_index_copy_(input._h, dim, index._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITO", "tensor_words_index_fill", "tensor_words_index_fill_scalar")
@@ -6341,9 +6953,12 @@ def index_fill_(input, dim, index, value):
     if value.__class__ is not _Tensor:
         value = _number(value, "index_fill_", "value")
     if value.__class__ is _Scalar:
-        return _done(c_index_fill_scalar_(input._h, dim, index._h, value), input)
+        status = c_index_fill_scalar_(input._h, dim, index._h, value)
     else:
-        return _done(c_index_fill_(input._h, dim, index._h, value._h), input)
+        status = c_index_fill_(input._h, dim, index._h, value._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TITTUB", "tensor_words_index_reduce")
@@ -6367,7 +6982,10 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "index_reduce", "out")
-        return _done(c_index_reduce_out(input._h, dim, index._h, source._h, reduce, include_self, out._h), out)
+        status = c_index_reduce_out(input._h, dim, index._h, source._h, reduce, include_self, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address), cell)
 
@@ -6390,7 +7008,10 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     reduce = _text(reduce, "index_reduce_", "reduce")
     if include_self.__class__ is not _Bool:
         include_self = _flag(include_self, "index_reduce_", "include_self")
-    return _done(c_index_reduce_(input._h, dim, index._h, source._h, reduce, include_self), input)
+    status = c_index_reduce_(input._h, dim, index._h, source._h, reduce, include_self)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_lists("T", "tensor_words_where_condition")
@@ -6431,9 +7052,12 @@ def _where_default(condition, input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "where", "out")
         if other.__class__ is _Scalar:
-            return _done(c_where_scalar_out(condition._h, input._h, other, out._h), out)
+            status = c_where_scalar_out(condition._h, input._h, other, out._h)
         else:
-            return _done(c_where_out(condition._h, input._h, other._h, out._h), out)
+            status = c_where_out(condition._h, input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_where_scalar(condition._h, input._h, other, cell.address), cell)
@@ -6482,7 +7106,10 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cat", "out")
-        return _done(c_cat_out(tensors_list, tensors_len, dim, out._h), out)
+        status = c_cat_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_cat(tensors_list, tensors_len, dim, cell.address), cell)
 
@@ -6503,7 +7130,10 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concat", "out")
-        return _done(c_concat_out(tensors_list, tensors_len, dim, out._h), out)
+        status = c_concat_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_concat(tensors_list, tensors_len, dim, cell.address), cell)
 
@@ -6524,7 +7154,10 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concatenate", "out")
-        return _done(c_concatenate_out(tensors_list, tensors_len, dim, out._h), out)
+        status = c_concatenate_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_concatenate(tensors_list, tensors_len, dim, cell.address), cell)
 
@@ -6545,7 +7178,10 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "stack", "out")
-        return _done(c_stack_out(tensors_list, tensors_len, dim, out._h), out)
+        status = c_stack_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_stack(tensors_list, tensors_len, dim, cell.address), cell)
 
@@ -6562,7 +7198,10 @@ def hstack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "hstack", "out")
-        return _done(c_hstack_out(tensors_list, tensors_len, out._h), out)
+        status = c_hstack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_hstack(tensors_list, tensors_len, cell.address), cell)
 
@@ -6579,7 +7218,10 @@ def vstack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "vstack", "out")
-        return _done(c_vstack_out(tensors_list, tensors_len, out._h), out)
+        status = c_vstack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_vstack(tensors_list, tensors_len, cell.address), cell)
 
@@ -6597,7 +7239,10 @@ def row_stack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "row_stack", "out")
-        return _done(c_row_stack_out(tensors_list, tensors_len, out._h), out)
+        status = c_row_stack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_row_stack(tensors_list, tensors_len, cell.address), cell)
 
@@ -6614,7 +7259,10 @@ def dstack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "dstack", "out")
-        return _done(c_dstack_out(tensors_list, tensors_len, out._h), out)
+        status = c_dstack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_dstack(tensors_list, tensors_len, cell.address), cell)
 
@@ -6631,7 +7279,10 @@ def column_stack(tensors, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "column_stack", "out")
-        return _done(c_column_stack_out(tensors_list, tensors_len, out._h), out)
+        status = c_column_stack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_column_stack(tensors_list, tensors_len, cell.address), cell)
 
@@ -7108,7 +7759,10 @@ def tril(input, diagonal=0, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tril", "out")
-        return _done(c_tril_out(input._h, diagonal, out._h), out)
+        status = c_tril_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_tril(input._h, diagonal, cell.address), cell)
 
@@ -7125,7 +7779,10 @@ def tril_(input, diagonal=0):
         input = _tensor(input, "tril_", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "tril_", "diagonal")
-    return _done(c_tril_(input._h, diagonal), input)
+    status = c_tril_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TI", "tensor_words_triu")
@@ -7143,7 +7800,10 @@ def triu(input, diagonal=0, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "triu", "out")
-        return _done(c_triu_out(input._h, diagonal, out._h), out)
+        status = c_triu_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_triu(input._h, diagonal, cell.address), cell)
 
@@ -7160,7 +7820,10 @@ def triu_(input, diagonal=0):
         input = _tensor(input, "triu_", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "triu_", "diagonal")
-    return _done(c_triu_(input._h, diagonal), input)
+    status = c_triu_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TI", "tensor_words_diag")
@@ -7178,7 +7841,10 @@ def diag(input, diagonal=0, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "diag", "out")
-        return _done(c_diag_out(input._h, diagonal, out._h), out)
+        status = c_diag_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_diag(input._h, diagonal, cell.address), cell)
 
@@ -7375,7 +8041,10 @@ def logical_and(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_and", "out")
-        return _done(c_logical_and_out(input._h, other._h, out._h), out)
+        status = c_logical_and_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logical_and(input._h, other._h, cell.address), cell)
 
@@ -7391,7 +8060,10 @@ def logical_and_(input, other):
         input = _tensor(input, "logical_and_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "logical_and_", "other")
-    return _done(c_logical_and_(input._h, other._h), input)
+    status = c_logical_and_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_logical_or")
@@ -7408,7 +8080,10 @@ def logical_or(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_or", "out")
-        return _done(c_logical_or_out(input._h, other._h, out._h), out)
+        status = c_logical_or_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logical_or(input._h, other._h, cell.address), cell)
 
@@ -7424,7 +8099,10 @@ def logical_or_(input, other):
         input = _tensor(input, "logical_or_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "logical_or_", "other")
-    return _done(c_logical_or_(input._h, other._h), input)
+    status = c_logical_or_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_logical_xor")
@@ -7441,7 +8119,10 @@ def logical_xor(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_xor", "out")
-        return _done(c_logical_xor_out(input._h, other._h, out._h), out)
+        status = c_logical_xor_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logical_xor(input._h, other._h, cell.address), cell)
 
@@ -7457,7 +8138,10 @@ def logical_xor_(input, other):
         input = _tensor(input, "logical_xor_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "logical_xor_", "other")
-    return _done(c_logical_xor_(input._h, other._h), input)
+    status = c_logical_xor_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_logical_not")
@@ -7472,7 +8156,10 @@ def logical_not(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logical_not", "out")
-        return _done(c_logical_not_out(input._h, out._h), out)
+        status = c_logical_not_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logical_not(input._h, cell.address), cell)
 
@@ -7486,7 +8173,10 @@ def logical_not_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logical_not_", "input")
-    return _done(c_logical_not_(input._h), input)
+    status = c_logical_not_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_bitwise_and", "tensor_words_bitwise_and_scalar")
@@ -7504,9 +8194,12 @@ def bitwise_and(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_and", "out")
         if other.__class__ is _Scalar:
-            return _done(c_bitwise_and_scalar_out(input._h, other, out._h), out)
+            status = c_bitwise_and_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_bitwise_and_out(input._h, other._h, out._h), out)
+            status = c_bitwise_and_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_bitwise_and_scalar(input._h, other, cell.address), cell)
@@ -7526,9 +8219,12 @@ def bitwise_and_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_and_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_bitwise_and_scalar_(input._h, other), input)
+        status = c_bitwise_and_scalar_(input._h, other)
     else:
-        return _done(c_bitwise_and_(input._h, other._h), input)
+        status = c_bitwise_and_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_bitwise_or", "tensor_words_bitwise_or_scalar")
@@ -7546,9 +8242,12 @@ def bitwise_or(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_or", "out")
         if other.__class__ is _Scalar:
-            return _done(c_bitwise_or_scalar_out(input._h, other, out._h), out)
+            status = c_bitwise_or_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_bitwise_or_out(input._h, other._h, out._h), out)
+            status = c_bitwise_or_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_bitwise_or_scalar(input._h, other, cell.address), cell)
@@ -7568,9 +8267,12 @@ def bitwise_or_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_or_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_bitwise_or_scalar_(input._h, other), input)
+        status = c_bitwise_or_scalar_(input._h, other)
     else:
-        return _done(c_bitwise_or_(input._h, other._h), input)
+        status = c_bitwise_or_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_bitwise_xor", "tensor_words_bitwise_xor_scalar")
@@ -7588,9 +8290,12 @@ def bitwise_xor(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_xor", "out")
         if other.__class__ is _Scalar:
-            return _done(c_bitwise_xor_scalar_out(input._h, other, out._h), out)
+            status = c_bitwise_xor_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_bitwise_xor_out(input._h, other._h, out._h), out)
+            status = c_bitwise_xor_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_bitwise_xor_scalar(input._h, other, cell.address), cell)
@@ -7610,9 +8315,12 @@ def bitwise_xor_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_xor_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_bitwise_xor_scalar_(input._h, other), input)
+        status = c_bitwise_xor_scalar_(input._h, other)
     else:
-        return _done(c_bitwise_xor_(input._h, other._h), input)
+        status = c_bitwise_xor_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_bitwise_not")
@@ -7627,7 +8335,10 @@ def bitwise_not(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_not", "out")
-        return _done(c_bitwise_not_out(input._h, out._h), out)
+        status = c_bitwise_not_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_bitwise_not(input._h, cell.address), cell)
 
@@ -7641,7 +8352,10 @@ def bitwise_not_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bitwise_not_", "input")
-    return _done(c_bitwise_not_(input._h), input)
+    status = c_bitwise_not_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_bitwise_left_shift", "tensor_words_bitwise_left_shift_scalar")
@@ -7659,9 +8373,12 @@ def bitwise_left_shift(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_left_shift", "out")
         if other.__class__ is _Scalar:
-            return _done(c_bitwise_left_shift_scalar_out(input._h, other, out._h), out)
+            status = c_bitwise_left_shift_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_bitwise_left_shift_out(input._h, other._h, out._h), out)
+            status = c_bitwise_left_shift_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_bitwise_left_shift_scalar(input._h, other, cell.address), cell)
@@ -7681,9 +8398,12 @@ def bitwise_left_shift_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_left_shift_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_bitwise_left_shift_scalar_(input._h, other), input)
+        status = c_bitwise_left_shift_scalar_(input._h, other)
     else:
-        return _done(c_bitwise_left_shift_(input._h, other._h), input)
+        status = c_bitwise_left_shift_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("PO", "tensor_words_bitwise_right_shift", "tensor_words_bitwise_right_shift_scalar")
@@ -7701,9 +8421,12 @@ def bitwise_right_shift(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bitwise_right_shift", "out")
         if other.__class__ is _Scalar:
-            return _done(c_bitwise_right_shift_scalar_out(input._h, other, out._h), out)
+            status = c_bitwise_right_shift_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_bitwise_right_shift_out(input._h, other._h, out._h), out)
+            status = c_bitwise_right_shift_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_bitwise_right_shift_scalar(input._h, other, cell.address), cell)
@@ -7723,9 +8446,12 @@ def bitwise_right_shift_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_right_shift_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_bitwise_right_shift_scalar_(input._h, other), input)
+        status = c_bitwise_right_shift_scalar_(input._h, other)
     else:
-        return _done(c_bitwise_right_shift_(input._h, other._h), input)
+        status = c_bitwise_right_shift_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_matmul")
@@ -7745,7 +8471,10 @@ def matmul(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "matmul", "out")
-        return _done(c_matmul_out(input._h, other._h, out._h), out)
+        status = c_matmul_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_matmul(input._h, other._h, cell.address), cell)
 
@@ -7764,7 +8493,10 @@ def mm(input, mat2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mm", "out")
-        return _done(c_mm_out(input._h, mat2._h, out._h), out)
+        status = c_mm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_mm(input._h, mat2._h, cell.address), cell)
 
@@ -7783,7 +8515,10 @@ def spmm(input, mat2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "spmm", "out")
-        return _done(c_spmm_out(input._h, mat2._h, out._h), out)
+        status = c_spmm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_spmm(input._h, mat2._h, cell.address), cell)
 
@@ -7802,7 +8537,10 @@ def bmm(input, mat2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bmm", "out")
-        return _done(c_bmm_out(input._h, mat2._h, out._h), out)
+        status = c_bmm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_bmm(input._h, mat2._h, cell.address), cell)
 
@@ -7821,7 +8559,10 @@ def mv(input, vec, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mv", "out")
-        return _done(c_mv_out(input._h, vec._h, out._h), out)
+        status = c_mv_out(input._h, vec._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_mv(input._h, vec._h, cell.address), cell)
 
@@ -7840,7 +8581,10 @@ def dot(input, tensor, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "dot", "out")
-        return _done(c_dot_out(input._h, tensor._h, out._h), out)
+        status = c_dot_out(input._h, tensor._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_dot(input._h, tensor._h, cell.address), cell)
 
@@ -7859,7 +8603,10 @@ def vdot(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "vdot", "out")
-        return _done(c_vdot_out(input._h, other._h, out._h), out)
+        status = c_vdot_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_vdot(input._h, other._h, cell.address), cell)
 
@@ -7878,7 +8625,10 @@ def inner(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "inner", "out")
-        return _done(c_inner_out(input._h, other._h, out._h), out)
+        status = c_inner_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_inner(input._h, other._h, cell.address), cell)
 
@@ -7898,7 +8648,10 @@ def outer(input, vec2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "outer", "out")
-        return _done(c_outer_out(input._h, vec2._h, out._h), out)
+        status = c_outer_out(input._h, vec2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_outer(input._h, vec2._h, cell.address), cell)
 
@@ -7919,7 +8672,10 @@ def ger(input, vec2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ger", "out")
-        return _done(c_ger_out(input._h, vec2._h, out._h), out)
+        status = c_ger_out(input._h, vec2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_ger(input._h, vec2._h, cell.address), cell)
 
@@ -7946,7 +8702,10 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addmm", "out")
-        return _done(c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h), out)
+        status = c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address), cell)
 
@@ -7970,7 +8729,10 @@ def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addmm_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addmm_", "alpha")
-    return _done(c_addmm_(input._h, mat1._h, mat2._h, beta, alpha), input)
+    status = c_addmm_(input._h, mat1._h, mat2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTTSS", "tensor_words_baddbmm")
@@ -7994,7 +8756,10 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "baddbmm", "out")
-        return _done(c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h), out)
+        status = c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
@@ -8017,7 +8782,10 @@ def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "baddbmm_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "baddbmm_", "alpha")
-    return _done(c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha), input)
+    status = c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTTSS", "tensor_words_addbmm")
@@ -8041,7 +8809,10 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addbmm", "out")
-        return _done(c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h), out)
+        status = c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
@@ -8064,7 +8835,10 @@ def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addbmm_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addbmm_", "alpha")
-    return _done(c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha), input)
+    status = c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTTSS", "tensor_words_addmv")
@@ -8088,7 +8862,10 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addmv", "out")
-        return _done(c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h), out)
+        status = c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address), cell)
 
@@ -8111,7 +8888,10 @@ def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addmv_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addmv_", "alpha")
-    return _done(c_addmv_(input._h, mat._h, vec._h, beta, alpha), input)
+    status = c_addmv_(input._h, mat._h, vec._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TTTSS", "tensor_words_addr")
@@ -8136,7 +8916,10 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "addr", "out")
-        return _done(c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h), out)
+        status = c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address), cell)
 
@@ -8160,7 +8943,10 @@ def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
         beta = _scalar(beta, "addr_", "beta")
     if alpha.__class__ is not _Scalar:
         alpha = _scalar(alpha, "addr_", "alpha")
-    return _done(c_addr_(input._h, vec1._h, vec2._h, beta, alpha), input)
+    status = c_addr_(input._h, vec1._h, vec2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -8196,7 +8982,10 @@ def _tensordot_default(input, other, dims=2, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tensordot", "out")
-        return _done(c_tensordot_out(input._h, other._h, dims, out._h), out)
+        status = c_tensordot_out(input._h, other._h, dims, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_tensordot(input._h, other._h, dims, cell.address), cell)
 
@@ -8213,7 +9002,10 @@ def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "tensordot", "out")
-        return _done(c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h), out)
+        status = c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address), cell)
 
@@ -8258,7 +9050,10 @@ def kron(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "kron", "out")
-        return _done(c_kron_out(input._h, other._h, out._h), out)
+        status = c_kron_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_kron(input._h, other._h, cell.address), cell)
 
@@ -8383,7 +9178,9 @@ def can_cast(from_, to):
 def set_default_dtype(d):
     """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
     d = -1 if d is None else _dtype_code(d, "set_default_dtype", "d")
-    return _done(c_set_default_dtype(d), None)
+    status = c_set_default_dtype(d)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -8406,7 +9203,9 @@ def get_default_dtype():
 def set_default_device(device):
     """Sets the device of factories that are given none."""
     device = _NO_DEVICE if device is None else _device(device, "set_default_device", "device")
-    return _done(c_set_default_device(device), None)
+    status = c_set_default_device(device)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -8442,7 +9241,9 @@ def set_num_threads(n):
     """
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "set_num_threads", "n")
-    return _done(c_set_num_threads(n), None)
+    status = c_set_num_threads(n)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -8573,7 +9374,10 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "rand", "out")
-        return _done(c_rand_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
+        status = c_rand_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
@@ -8600,7 +9404,10 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randn", "out")
-        return _done(c_randn_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
+        status = c_randn_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
@@ -8628,7 +9435,10 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randint", "out")
-        return _done(c_randint_out(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
+        status = c_randint_out(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
@@ -8649,7 +9459,10 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randint", "out")
-        return _done(c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
+        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
@@ -8700,7 +9513,10 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "randperm", "out")
-        return _done(c_randperm_out(n, None if generator is None else generator._h, dtype, layout, device, out._h), out)
+        status = c_randperm_out(n, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
@@ -8838,9 +9654,12 @@ def _normal_tensors(mean, std=1, *, generator=None, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "normal", "out")
         if std.__class__ is _Scalar:
-            return _done(c_normal_tensors_scalar_out(mean._h, std, None if generator is None else generator._h, out._h), out)
+            status = c_normal_tensors_scalar_out(mean._h, std, None if generator is None else generator._h, out._h)
         else:
-            return _done(c_normal_tensors_out(mean._h, std._h, None if generator is None else generator._h, out._h), out)
+            status = c_normal_tensors_out(mean._h, std._h, None if generator is None else generator._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if std.__class__ is _Scalar:
         return _made(c_normal_tensors_scalar(mean._h, std, None if generator is None else generator._h, cell.address), cell)
@@ -8866,7 +9685,10 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "normal", "out")
-        return _done(c_normal_size_out(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h), out)
+        status = c_normal_size_out(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
@@ -8911,7 +9733,10 @@ def _bernoulli_default(input, *, generator=None, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bernoulli", "out")
-        return _done(c_bernoulli_out(input._h, None if generator is None else generator._h, out._h), out)
+        status = c_bernoulli_out(input._h, None if generator is None else generator._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_bernoulli(input._h, None if generator is None else generator._h, cell.address), cell)
 
@@ -8972,7 +9797,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "multinomial", "out")
-        return _done(c_multinomial_out(input._h, num_samples, replacement, None if generator is None else generator._h, out._h), out)
+        status = c_multinomial_out(input._h, num_samples, replacement, None if generator is None else generator._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address), cell)
 
@@ -9008,7 +9836,10 @@ def uniform_(input, from_=0, to=1, *, generator=None):
         to = _real(to, "uniform_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "uniform_", "generator")
-    return _done(c_uniform_(input._h, from_, to, None if generator is None else generator._h), input)
+    status = c_uniform_(input._h, from_, to, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TFF-", "tensor_words_normal_")
@@ -9027,7 +9858,10 @@ def normal_(input, mean=0, std=1, *, generator=None):
         std = _real(std, "normal_", "std")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "normal_", "generator")
-    return _done(c_normal_(input._h, mean, std, None if generator is None else generator._h), input)
+    status = c_normal_(input._h, mean, std, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("T-", "tensor_words_random_")
@@ -9042,7 +9876,10 @@ def _random__default(input, *, generator=None):
         input = _tensor(input, "random_", "input")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
-    return _done(c_random_(input._h, None if generator is None else generator._h), input)
+    status = c_random_(input._h, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TI-", "tensor_words_random__to")
@@ -9054,7 +9891,10 @@ def _random__to(input, to, *, generator=None):
         to = _integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
-    return _done(c_random__to(input._h, to, None if generator is None else generator._h), input)
+    status = c_random__to(input._h, to, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TIi-", "tensor_words_random__from")
@@ -9068,7 +9908,10 @@ def _random__from(input, from_, to=None, *, generator=None):
         to = _optional_integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
-    return _done(c_random__from(input._h, from_, to, None if generator is None else generator._h), input)
+    status = c_random__from(input._h, from_, to, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_random__default, _random__to, _random__from)
@@ -9118,7 +9961,10 @@ def _bernoulli__default(input, p=0.5, *, generator=None):
         p = _real(p, "bernoulli_", "p")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "bernoulli_", "generator")
-    return _done(c_bernoulli_(input._h, p, None if generator is None else generator._h), input)
+    status = c_bernoulli_(input._h, p, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TT-", "tensor_words_bernoulli__tensor")
@@ -9130,7 +9976,10 @@ def _bernoulli__tensor(input, p, *, generator=None):
         p = _tensor(p, "bernoulli_", "p")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "bernoulli_", "generator")
-    return _done(c_bernoulli__tensor(input._h, p._h, None if generator is None else generator._h), input)
+    status = c_bernoulli__tensor(input._h, p._h, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_bernoulli__default, forms=(_bernoulli__default, _bernoulli__tensor))
@@ -9173,7 +10022,10 @@ def exponential_(input, lambd=1, *, generator=None):
         lambd = _real(lambd, "exponential_", "lambd")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "exponential_", "generator")
-    return _done(c_exponential_(input._h, lambd, None if generator is None else generator._h), input)
+    status = c_exponential_(input._h, lambd, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TFF-", "tensor_words_cauchy_")
@@ -9192,7 +10044,10 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
         sigma = _real(sigma, "cauchy_", "sigma")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "cauchy_", "generator")
-    return _done(c_cauchy_(input._h, median, sigma, None if generator is None else generator._h), input)
+    status = c_cauchy_(input._h, median, sigma, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TFF-", "tensor_words_log_normal_")
@@ -9211,7 +10066,10 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
         std = _real(std, "log_normal_", "std")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "log_normal_", "generator")
-    return _done(c_log_normal_(input._h, mean, std, None if generator is None else generator._h), input)
+    status = c_log_normal_(input._h, mean, std, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TF-", "tensor_words_geometric_")
@@ -9228,7 +10086,10 @@ def geometric_(input, p, *, generator=None):
         p = _real(p, "geometric_", "p")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "geometric_", "generator")
-    return _done(c_geometric_(input._h, p, None if generator is None else generator._h), input)
+    status = c_geometric_(input._h, p, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -9236,7 +10097,9 @@ def manual_seed(seed):
     """Restarts the default generator from `seed`."""
     if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "manual_seed", "seed")
-    return _done(c_manual_seed(seed), None)
+    status = c_manual_seed(seed)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -9271,7 +10134,9 @@ def generator_manual_seed(input, seed):
         input = _generator(input, "generator_manual_seed", "input")
     if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "generator_manual_seed", "seed")
-    return _done(c_generator_manual_seed(input._h, seed), None)
+    status = c_generator_manual_seed(input._h, seed)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -9318,7 +10183,9 @@ def generator_set_state(input, state):
         input = _generator(input, "generator_set_state", "input")
     if state.__class__ is not _Tensor:
         state = _tensor(state, "generator_set_state", "state")
-    return _done(c_generator_set_state(input._h, state._h), None)
+    status = c_generator_set_state(input._h, state._h)
+    if status:
+        raise _failure(status)
 
 
 @_makes("TlBd", "tensor_words_sum")
@@ -9343,7 +10210,10 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sum", "out")
-        return _done(c_sum_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
+        status = c_sum_out(input._h, dim, dim_len, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
@@ -9368,7 +10238,10 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nansum", "out")
-        return _done(c_nansum_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
+        status = c_nansum_out(input._h, dim, dim_len, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
@@ -9395,7 +10268,10 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "prod", "out")
-        return _done(c_prod_out(input._h, dim, keepdim, dtype, out._h), out)
+        status = c_prod_out(input._h, dim, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_prod(input._h, dim, keepdim, dtype, cell.address), cell)
 
@@ -9421,7 +10297,10 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mean", "out")
-        return _done(c_mean_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
+        status = c_mean_out(input._h, dim, dim_len, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
@@ -9446,7 +10325,10 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absen
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nanmean", "out")
-        return _done(c_nanmean_out(input._h, dim, dim_len, keepdim, dtype, out._h), out)
+        status = c_nanmean_out(input._h, dim, dim_len, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
@@ -9471,7 +10353,10 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "any", "out")
-        return _done(c_any_out(input._h, dim, dim_len, keepdim, out._h), out)
+        status = c_any_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_any(input._h, dim, dim_len, keepdim, cell.address), cell)
 
@@ -9496,7 +10381,10 @@ def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "all", "out")
-        return _done(c_all_out(input._h, dim, dim_len, keepdim, out._h), out)
+        status = c_all_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_all(input._h, dim, dim_len, keepdim, cell.address), cell)
 
@@ -9547,7 +10435,10 @@ def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "std", "out")
-        return _done(c_std_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h), out)
+        status = c_std_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
 
@@ -9574,7 +10465,10 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "std", "out")
-        return _done(c_std_correction_out(input._h, dim, dim_len, correction, keepdim, out._h), out)
+        status = c_std_correction_out(input._h, dim, dim_len, correction, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
 
@@ -9645,7 +10539,10 @@ def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "var", "out")
-        return _done(c_var_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h), out)
+        status = c_var_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
 
@@ -9672,7 +10569,10 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "var", "out")
-        return _done(c_var_correction_out(input._h, dim, dim_len, correction, keepdim, out._h), out)
+        status = c_var_correction_out(input._h, dim, dim_len, correction, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
 
@@ -9984,7 +10884,10 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "norm", "out")
-        return _done(c_norm_out(input._h, p, dim, dim_len, keepdim, dtype, out._h), out)
+        status = c_norm_out(input._h, p, dim, dim_len, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
 
@@ -10010,7 +10913,10 @@ def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "norm", "out")
-        return _done(c_norm_name_out(input._h, p, dim, dim_len, keepdim, dtype, out._h), out)
+        status = c_norm_name_out(input._h, p, dim, dim_len, keepdim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
 
@@ -10066,7 +10972,10 @@ def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "amax", "out")
-        return _done(c_amax_out(input._h, dim, dim_len, keepdim, out._h), out)
+        status = c_amax_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_amax(input._h, dim, dim_len, keepdim, cell.address), cell)
 
@@ -10093,7 +11002,10 @@ def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "amin", "out")
-        return _done(c_amin_out(input._h, dim, dim_len, keepdim, out._h), out)
+        status = c_amin_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_amin(input._h, dim, dim_len, keepdim, cell.address), cell)
 
@@ -10110,7 +11022,10 @@ def _max_default(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "max", "out")
-        return _done(c_max_out(input._h, out._h), out)
+        status = c_max_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_max(input._h, cell.address), cell)
 
@@ -10135,7 +11050,10 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "max", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "max")
-        return _done(c_max_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _max_dim_result(out))
+        status = c_max_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _max_dim_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_max_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -10157,7 +11075,10 @@ def _max_other(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "max", "out")
-        return _done(c_max_other_out(input._h, other._h, out._h), out)
+        status = c_max_other_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_max_other(input._h, other._h, cell.address), cell)
 
@@ -10208,7 +11129,10 @@ def _min_default(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "min", "out")
-        return _done(c_min_out(input._h, out._h), out)
+        status = c_min_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_min(input._h, cell.address), cell)
 
@@ -10233,7 +11157,10 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "min", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "min")
-        return _done(c_min_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _min_dim_result(out))
+        status = c_min_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _min_dim_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_min_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -10255,7 +11182,10 @@ def _min_other(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "min", "out")
-        return _done(c_min_other_out(input._h, other._h, out._h), out)
+        status = c_min_other_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_min_other(input._h, other._h, cell.address), cell)
 
@@ -10316,7 +11246,10 @@ def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=
         keepdim = _flag(keepdim, "aminmax", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "aminmax")
-        return _done(c_aminmax_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _aminmax_default_result(out))
+        status = c_aminmax_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _aminmax_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_aminmax(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -10348,7 +11281,10 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "argmax", "out")
-        return _done(c_argmax_out(input._h, dim, keepdim, out._h), out)
+        status = c_argmax_out(input._h, dim, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_argmax(input._h, dim, keepdim, cell.address), cell)
 
@@ -10373,7 +11309,10 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "argmin", "out")
-        return _done(c_argmin_out(input._h, dim, keepdim, out._h), out)
+        status = c_argmin_out(input._h, dim, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_argmin(input._h, dim, keepdim, cell.address), cell)
 
@@ -10390,7 +11329,10 @@ def floor(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "floor", "out")
-        return _done(c_floor_out(input._h, out._h), out)
+        status = c_floor_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_floor(input._h, cell.address), cell)
 
@@ -10404,7 +11346,10 @@ def floor_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "floor_", "input")
-    return _done(c_floor_(input._h), input)
+    status = c_floor_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_ceil")
@@ -10419,7 +11364,10 @@ def ceil(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ceil", "out")
-        return _done(c_ceil_out(input._h, out._h), out)
+        status = c_ceil_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_ceil(input._h, cell.address), cell)
 
@@ -10433,7 +11381,10 @@ def ceil_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ceil_", "input")
-    return _done(c_ceil_(input._h), input)
+    status = c_ceil_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_trunc")
@@ -10448,7 +11399,10 @@ def trunc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "trunc", "out")
-        return _done(c_trunc_out(input._h, out._h), out)
+        status = c_trunc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_trunc(input._h, cell.address), cell)
 
@@ -10462,7 +11416,10 @@ def trunc_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "trunc_", "input")
-    return _done(c_trunc_(input._h), input)
+    status = c_trunc_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_fix")
@@ -10478,7 +11435,10 @@ def fix(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fix", "out")
-        return _done(c_fix_out(input._h, out._h), out)
+        status = c_fix_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_fix(input._h, cell.address), cell)
 
@@ -10493,7 +11453,10 @@ def fix_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fix_", "input")
-    return _done(c_fix_(input._h), input)
+    status = c_fix_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TI", "tensor_words_round")
@@ -10513,7 +11476,10 @@ def round(input, *, decimals=0, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "round", "out")
-        return _done(c_round_out(input._h, decimals, out._h), out)
+        status = c_round_out(input._h, decimals, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_round(input._h, decimals, cell.address), cell)
 
@@ -10532,7 +11498,10 @@ def round_(input, *, decimals=0):
         input = _tensor(input, "round_", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round_", "decimals")
-    return _done(c_round_(input._h, decimals), input)
+    status = c_round_(input._h, decimals)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_frac")
@@ -10547,7 +11516,10 @@ def frac(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "frac", "out")
-        return _done(c_frac_out(input._h, out._h), out)
+        status = c_frac_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_frac(input._h, cell.address), cell)
 
@@ -10561,7 +11533,10 @@ def frac_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "frac_", "input")
-    return _done(c_frac_(input._h), input)
+    status = c_frac_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("Ttt", "tensor_words_clamp_tensor")
@@ -10581,7 +11556,10 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp", "out")
-        return _done(c_clamp_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h), out)
+        status = c_clamp_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
 
@@ -10601,7 +11579,10 @@ def _clamp_default(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp", "out")
-        return _done(c_clamp_out(input._h, min, max, out._h), out)
+        status = c_clamp_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_clamp(input._h, min, max, cell.address), cell)
 
@@ -10647,7 +11628,10 @@ def _clamp__tensor(input, min=None, max=None):
         min = _tensor(min, "clamp_", "min")
     if max is not None and max.__class__ is not _Tensor:
         max = _tensor(max, "clamp_", "max")
-    return _done(c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h), input)
+    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("Tss", "tensor_words_clamp_")
@@ -10662,7 +11646,10 @@ def _clamp__default(input, min=None, max=None):
         input = _tensor(input, "clamp_", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clamp_", "min")
     max = _NO_SCALAR if max is None else _scalar(max, "clamp_", "max")
-    return _done(c_clamp_(input._h, min, max), input)
+    status = c_clamp_(input._h, min, max)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_clamp__tensor, _clamp__default)
@@ -10710,7 +11697,10 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clip", "out")
-        return _done(c_clip_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h), out)
+        status = c_clip_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
 
@@ -10728,7 +11718,10 @@ def _clip_default(input, min=None, max=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clip", "out")
-        return _done(c_clip_out(input._h, min, max, out._h), out)
+        status = c_clip_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_clip(input._h, min, max, cell.address), cell)
 
@@ -10777,7 +11770,10 @@ def _clip__tensor(input, min=None, max=None):
         min = _tensor(min, "clip_", "min")
     if max is not None and max.__class__ is not _Tensor:
         max = _tensor(max, "clip_", "max")
-    return _done(c_clip_tensor_(input._h, None if min is None else min._h, None if max is None else max._h), input)
+    status = c_clip_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("Tss", "tensor_words_clip_")
@@ -10790,7 +11786,10 @@ def _clip__default(input, min=None, max=None):
         input = _tensor(input, "clip_", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
     max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
-    return _done(c_clip_(input._h, min, max), input)
+    status = c_clip_(input._h, min, max)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_clip__tensor, _clip__default)
@@ -10837,9 +11836,12 @@ def clamp_min(input, min, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp_min", "out")
         if min.__class__ is _Scalar:
-            return _done(c_clamp_min_scalar_out(input._h, min, out._h), out)
+            status = c_clamp_min_scalar_out(input._h, min, out._h)
         else:
-            return _done(c_clamp_min_out(input._h, min._h, out._h), out)
+            status = c_clamp_min_out(input._h, min._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if min.__class__ is _Scalar:
         return _made(c_clamp_min_scalar(input._h, min, cell.address), cell)
@@ -10859,9 +11861,12 @@ def clamp_min_(input, min):
     if min.__class__ is not _Tensor:
         min = _number(min, "clamp_min_", "min")
     if min.__class__ is _Scalar:
-        return _done(c_clamp_min_scalar_(input._h, min), input)
+        status = c_clamp_min_scalar_(input._h, min)
     else:
-        return _done(c_clamp_min_(input._h, min._h), input)
+        status = c_clamp_min_(input._h, min._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TO", "tensor_words_clamp_max", "tensor_words_clamp_max_scalar")
@@ -10879,9 +11884,12 @@ def clamp_max(input, max, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "clamp_max", "out")
         if max.__class__ is _Scalar:
-            return _done(c_clamp_max_scalar_out(input._h, max, out._h), out)
+            status = c_clamp_max_scalar_out(input._h, max, out._h)
         else:
-            return _done(c_clamp_max_out(input._h, max._h, out._h), out)
+            status = c_clamp_max_out(input._h, max._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if max.__class__ is _Scalar:
         return _made(c_clamp_max_scalar(input._h, max, cell.address), cell)
@@ -10901,9 +11909,12 @@ def clamp_max_(input, max):
     if max.__class__ is not _Tensor:
         max = _number(max, "clamp_max_", "max")
     if max.__class__ is _Scalar:
-        return _done(c_clamp_max_scalar_(input._h, max), input)
+        status = c_clamp_max_scalar_(input._h, max)
     else:
-        return _done(c_clamp_max_(input._h, max._h), input)
+        status = c_clamp_max_(input._h, max._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_maximum")
@@ -10920,7 +11931,10 @@ def maximum(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "maximum", "out")
-        return _done(c_maximum_out(input._h, other._h, out._h), out)
+        status = c_maximum_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_maximum(input._h, other._h, cell.address), cell)
 
@@ -10939,7 +11953,10 @@ def minimum(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "minimum", "out")
-        return _done(c_minimum_out(input._h, other._h, out._h), out)
+        status = c_minimum_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_minimum(input._h, other._h, cell.address), cell)
 
@@ -10958,7 +11975,10 @@ def fmax(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fmax", "out")
-        return _done(c_fmax_out(input._h, other._h, out._h), out)
+        status = c_fmax_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_fmax(input._h, other._h, cell.address), cell)
 
@@ -10977,7 +11997,10 @@ def fmin(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "fmin", "out")
-        return _done(c_fmin_out(input._h, other._h, out._h), out)
+        status = c_fmin_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_fmin(input._h, other._h, cell.address), cell)
 
@@ -11004,7 +12027,10 @@ def relu_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "relu_", "input")
-    return _done(c_relu_(input._h), input)
+    status = c_relu_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TId", "tensor_words_cumsum")
@@ -11022,7 +12048,10 @@ def cumsum(input, dim, *, dtype=None, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cumsum", "out")
-        return _done(c_cumsum_out(input._h, dim, dtype, out._h), out)
+        status = c_cumsum_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_cumsum(input._h, dim, dtype, cell.address), cell)
 
@@ -11039,7 +12068,10 @@ def cumsum_(input, dim, *, dtype=None):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumsum_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
-    return _done(c_cumsum_(input._h, dim, dtype), input)
+    status = c_cumsum_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TId", "tensor_words_cumprod")
@@ -11057,7 +12089,10 @@ def cumprod(input, dim, *, dtype=None, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cumprod", "out")
-        return _done(c_cumprod_out(input._h, dim, dtype, out._h), out)
+        status = c_cumprod_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_cumprod(input._h, dim, dtype, cell.address), cell)
 
@@ -11074,7 +12109,10 @@ def cumprod_(input, dim, *, dtype=None):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumprod_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
-    return _done(c_cumprod_(input._h, dim, dtype), input)
+    status = c_cumprod_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
 
 
 _cummax_default_result = _result_type("cummax", ("values", "indices"))
@@ -11093,7 +12131,10 @@ def cummax(input, dim, *, out=None):
         dim = _integer(dim, "cummax", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummax")
-        return _done(c_cummax_out(input._h, dim, out[0]._h, out[1]._h), _cummax_default_result(out))
+        status = c_cummax_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummax_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_cummax(input._h, dim, cell0.address, cell1.address)
@@ -11121,7 +12162,10 @@ def cummin(input, dim, *, out=None):
         dim = _integer(dim, "cummin", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummin")
-        return _done(c_cummin_out(input._h, dim, out[0]._h, out[1]._h), _cummin_default_result(out))
+        status = c_cummin_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummin_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_cummin(input._h, dim, cell0.address, cell1.address)
@@ -11147,7 +12191,10 @@ def logcumsumexp(input, dim, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logcumsumexp", "out")
-        return _done(c_logcumsumexp_out(input._h, dim, out._h), out)
+        status = c_logcumsumexp_out(input._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logcumsumexp(input._h, dim, cell.address), cell)
 
@@ -11170,7 +12217,10 @@ def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logsumexp", "out")
-        return _done(c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h), out)
+        status = c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logsumexp(input._h, dim, dim_len, keepdim, cell.address), cell)
 
@@ -11190,7 +12240,10 @@ def softmax(input, dim, dtype=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "softmax", "out")
-        return _done(c_softmax_out(input._h, dim, dtype, out._h), out)
+        status = c_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_softmax(input._h, dim, dtype, cell.address), cell)
 
@@ -11210,7 +12263,10 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log_softmax", "out")
-        return _done(c_log_softmax_out(input._h, dim, dtype, out._h), out)
+        status = c_log_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_log_softmax(input._h, dim, dtype, cell.address), cell)
 
@@ -11235,7 +12291,10 @@ def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
         descending = _flag(descending, "sort", "descending")
     if out is not None:
         out = _outputs(out, 2, "sort")
-        return _done(c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h), _sort_default_result(out))
+        status = c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_sort(input._h, dim, descending, cell0.address, cell1.address)
@@ -11264,7 +12323,10 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
         descending = _flag(descending, "sort", "descending")
     if out is not None:
         out = _outputs(out, 2, "sort")
-        return _done(c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h), _sort_stable_result(out))
+        status = c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_stable_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_sort_stable(input._h, stable, dim, descending, cell0.address, cell1.address)
@@ -11374,7 +12436,10 @@ def msort(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "msort", "out")
-        return _done(c_msort_out(input._h, out._h), out)
+        status = c_msort_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_msort(input._h, cell.address), cell)
 
@@ -11403,7 +12468,10 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent)
         sorted = _flag(sorted, "topk", "sorted")
     if out is not None:
         out = _outputs(out, 2, "topk")
-        return _done(c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h), _topk_default_result(out))
+        status = c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _topk_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_topk(input._h, k, dim, largest, sorted, cell0.address, cell1.address)
@@ -11444,7 +12512,10 @@ def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "median", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "median")
-        return _done(c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _median_dim_result(out))
+        status = c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _median_dim_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_median_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -11510,7 +12581,10 @@ def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = _flag(keepdim, "nanmedian", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "nanmedian")
-        return _done(c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _nanmedian_dim_result(out))
+        status = c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _nanmedian_dim_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_nanmedian_dim(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -11571,7 +12645,10 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdim
         keepdim = _flag(keepdim, "kthvalue", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "kthvalue")
-        return _done(c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h), _kthvalue_default_result(out))
+        status = c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _kthvalue_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_kthvalue(input._h, k, dim, keepdim, cell0.address, cell1.address)
@@ -11605,7 +12682,10 @@ def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = _flag(keepdim, "mode", "keepdim")
     if out is not None:
         out = _outputs(out, 2, "mode")
-        return _done(c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h), _mode_default_result(out))
+        status = c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _mode_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_mode(input._h, dim, keepdim, cell0.address, cell1.address)
@@ -11641,9 +12721,12 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         if out.__class__ is not _Tensor:
             out = _tensor(out, "searchsorted", "out")
         if input.__class__ is _Scalar:
-            return _done(c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h), out)
+            status = c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h)
         else:
-            return _done(c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h), out)
+            status = c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if input.__class__ is _Scalar:
         return _made(c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
@@ -11670,9 +12753,12 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "bucketize", "out")
         if input.__class__ is _Scalar:
-            return _done(c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h), out)
+            status = c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h)
         else:
-            return _done(c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h), out)
+            status = c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if input.__class__ is _Scalar:
         return _made(c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address), cell)
@@ -11770,9 +12856,12 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
         if out.__class__ is not _Tensor:
             out = _tensor(out, "isin", "out")
         if test_elements.__class__ is _Scalar:
-            return _done(c_isin_scalar_out(elements._h, test_elements, assume_unique, invert, out._h), out)
+            status = c_isin_scalar_out(elements._h, test_elements, assume_unique, invert, out._h)
         else:
-            return _done(c_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h), out)
+            status = c_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if test_elements.__class__ is _Scalar:
         return _made(c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address), cell)
@@ -11792,7 +12881,10 @@ def erf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erf", "out")
-        return _done(c_erf_out(input._h, out._h), out)
+        status = c_erf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_erf(input._h, cell.address), cell)
 
@@ -11806,7 +12898,10 @@ def erf_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erf_", "input")
-    return _done(c_erf_(input._h), input)
+    status = c_erf_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_erfc")
@@ -11821,7 +12916,10 @@ def erfc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfc", "out")
-        return _done(c_erfc_out(input._h, out._h), out)
+        status = c_erfc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_erfc(input._h, cell.address), cell)
 
@@ -11835,7 +12933,10 @@ def erfc_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erfc_", "input")
-    return _done(c_erfc_(input._h), input)
+    status = c_erfc_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_erfinv")
@@ -11850,7 +12951,10 @@ def erfinv(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfinv", "out")
-        return _done(c_erfinv_out(input._h, out._h), out)
+        status = c_erfinv_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_erfinv(input._h, cell.address), cell)
 
@@ -11864,7 +12968,10 @@ def erfinv_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "erfinv_", "input")
-    return _done(c_erfinv_(input._h), input)
+    status = c_erfinv_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_lgamma")
@@ -11879,7 +12986,10 @@ def lgamma(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lgamma", "out")
-        return _done(c_lgamma_out(input._h, out._h), out)
+        status = c_lgamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_lgamma(input._h, cell.address), cell)
 
@@ -11893,7 +13003,10 @@ def lgamma_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "lgamma_", "input")
-    return _done(c_lgamma_(input._h), input)
+    status = c_lgamma_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_digamma")
@@ -11908,7 +13021,10 @@ def digamma(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "digamma", "out")
-        return _done(c_digamma_out(input._h, out._h), out)
+        status = c_digamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_digamma(input._h, cell.address), cell)
 
@@ -11922,7 +13038,10 @@ def digamma_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "digamma_", "input")
-    return _done(c_digamma_(input._h), input)
+    status = c_digamma_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_i0")
@@ -11937,7 +13056,10 @@ def i0(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "i0", "out")
-        return _done(c_i0_out(input._h, out._h), out)
+        status = c_i0_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_i0(input._h, cell.address), cell)
 
@@ -11951,7 +13073,10 @@ def i0_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "i0_", "input")
-    return _done(c_i0_(input._h), input)
+    status = c_i0_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_sinc")
@@ -11966,7 +13091,10 @@ def sinc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sinc", "out")
-        return _done(c_sinc_out(input._h, out._h), out)
+        status = c_sinc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_sinc(input._h, cell.address), cell)
 
@@ -11980,7 +13108,10 @@ def sinc_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sinc_", "input")
-    return _done(c_sinc_(input._h), input)
+    status = c_sinc_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("Tf", "tensor_words_logit")
@@ -11996,7 +13127,10 @@ def logit(input, eps=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logit", "out")
-        return _done(c_logit_out(input._h, eps, out._h), out)
+        status = c_logit_out(input._h, eps, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logit(input._h, eps, cell.address), cell)
 
@@ -12011,7 +13145,10 @@ def logit_(input, eps=None):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit_", "input")
     eps = None if eps is None else _double(eps, "logit_", "eps")
-    return _done(c_logit_(input._h, eps), input)
+    status = c_logit_(input._h, eps)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("IT", "tensor_words_polygamma")
@@ -12028,7 +13165,10 @@ def polygamma(n, input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "polygamma", "out")
-        return _done(c_polygamma_out(n, input._h, out._h), out)
+        status = c_polygamma_out(n, input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_polygamma(n, input._h, cell.address), cell)
 
@@ -12047,7 +13187,10 @@ def mvlgamma(input, p, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "mvlgamma", "out")
-        return _done(c_mvlgamma_out(input._h, p, out._h), out)
+        status = c_mvlgamma_out(input._h, p, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_mvlgamma(input._h, p, cell.address), cell)
 
@@ -12063,7 +13206,10 @@ def mvlgamma_(input, p):
         input = _tensor(input, "mvlgamma_", "input")
     if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "mvlgamma_", "p")
-    return _done(c_mvlgamma_(input._h, p), input)
+    status = c_mvlgamma_(input._h, p)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_igamma")
@@ -12080,7 +13226,10 @@ def igamma(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "igamma", "out")
-        return _done(c_igamma_out(input._h, other._h, out._h), out)
+        status = c_igamma_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_igamma(input._h, other._h, cell.address), cell)
 
@@ -12096,7 +13245,10 @@ def igamma_(input, other):
         input = _tensor(input, "igamma_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "igamma_", "other")
-    return _done(c_igamma_(input._h, other._h), input)
+    status = c_igamma_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_igammac")
@@ -12113,7 +13265,10 @@ def igammac(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "igammac", "out")
-        return _done(c_igammac_out(input._h, other._h, out._h), out)
+        status = c_igammac_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_igammac(input._h, other._h, cell.address), cell)
 
@@ -12129,7 +13284,10 @@ def igammac_(input, other):
         input = _tensor(input, "igammac_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "igammac_", "other")
-    return _done(c_igammac_(input._h, other._h), input)
+    status = c_igammac_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_logaddexp")
@@ -12146,7 +13304,10 @@ def logaddexp(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logaddexp", "out")
-        return _done(c_logaddexp_out(input._h, other._h, out._h), out)
+        status = c_logaddexp_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logaddexp(input._h, other._h, cell.address), cell)
 
@@ -12165,7 +13326,10 @@ def logaddexp2(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logaddexp2", "out")
-        return _done(c_logaddexp2_out(input._h, other._h, out._h), out)
+        status = c_logaddexp2_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_logaddexp2(input._h, other._h, cell.address), cell)
 
@@ -12185,9 +13349,12 @@ def xlogy(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "xlogy", "out")
         if other.__class__ is _Scalar:
-            return _done(c_xlogy_scalar_out(input._h, other, out._h), out)
+            status = c_xlogy_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_xlogy_out(input._h, other._h, out._h), out)
+            status = c_xlogy_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_xlogy_scalar(input._h, other, cell.address), cell)
@@ -12207,9 +13374,12 @@ def xlogy_(input, other):
     if other.__class__ is not _Tensor:
         other = _number(other, "xlogy_", "other")
     if other.__class__ is _Scalar:
-        return _done(c_xlogy_scalar_(input._h, other), input)
+        status = c_xlogy_scalar_(input._h, other)
     else:
-        return _done(c_xlogy_(input._h, other._h), input)
+        status = c_xlogy_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_gcd")
@@ -12226,7 +13396,10 @@ def gcd(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gcd", "out")
-        return _done(c_gcd_out(input._h, other._h, out._h), out)
+        status = c_gcd_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_gcd(input._h, other._h, cell.address), cell)
 
@@ -12242,7 +13415,10 @@ def gcd_(input, other):
         input = _tensor(input, "gcd_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "gcd_", "other")
-    return _done(c_gcd_(input._h, other._h), input)
+    status = c_gcd_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_lcm")
@@ -12259,7 +13435,10 @@ def lcm(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "lcm", "out")
-        return _done(c_lcm_out(input._h, other._h, out._h), out)
+        status = c_lcm_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_lcm(input._h, other._h, cell.address), cell)
 
@@ -12275,7 +13454,10 @@ def lcm_(input, other):
         input = _tensor(input, "lcm_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "lcm_", "other")
-    return _done(c_lcm_(input._h, other._h), input)
+    status = c_lcm_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_nextafter")
@@ -12292,7 +13474,10 @@ def nextafter(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nextafter", "out")
-        return _done(c_nextafter_out(input._h, other._h, out._h), out)
+        status = c_nextafter_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_nextafter(input._h, other._h, cell.address), cell)
 
@@ -12308,7 +13493,10 @@ def nextafter_(input, other):
         input = _tensor(input, "nextafter_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "nextafter_", "other")
-    return _done(c_nextafter_(input._h, other._h), input)
+    status = c_nextafter_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_heaviside")
@@ -12325,7 +13513,10 @@ def heaviside(input, values, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "heaviside", "out")
-        return _done(c_heaviside_out(input._h, values._h, out._h), out)
+        status = c_heaviside_out(input._h, values._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_heaviside(input._h, values._h, cell.address), cell)
 
@@ -12341,7 +13532,10 @@ def heaviside_(input, values):
         input = _tensor(input, "heaviside_", "input")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "heaviside_", "values")
-    return _done(c_heaviside_(input._h, values._h), input)
+    status = c_heaviside_(input._h, values._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TT", "tensor_words_ldexp")
@@ -12358,7 +13552,10 @@ def ldexp(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "ldexp", "out")
-        return _done(c_ldexp_out(input._h, other._h, out._h), out)
+        status = c_ldexp_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_ldexp(input._h, other._h, cell.address), cell)
 
@@ -12374,7 +13571,10 @@ def ldexp_(input, other):
         input = _tensor(input, "ldexp_", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "ldexp_", "other")
-    return _done(c_ldexp_(input._h, other._h), input)
+    status = c_ldexp_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 _frexp_default_result = _result_type("frexp", ("mantissa", "exponent"))
@@ -12393,7 +13593,10 @@ def frexp(input, *, out=None):
         input = _tensor(input, "frexp", "input")
     if out is not None:
         out = _outputs(out, 2, "frexp")
-        return _done(c_frexp_out(input._h, out[0]._h, out[1]._h), _frexp_default_result(out))
+        status = c_frexp_out(input._h, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _frexp_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_frexp(input._h, cell0.address, cell1.address)
@@ -12420,7 +13623,10 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nan_to_num", "out")
-        return _done(c_nan_to_num_out(input._h, nan, posinf, neginf, out._h), out)
+        status = c_nan_to_num_out(input._h, nan, posinf, neginf, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_nan_to_num(input._h, nan, posinf, neginf, cell.address), cell)
 
@@ -12437,7 +13643,10 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     nan = None if nan is None else _double(nan, "nan_to_num_", "nan")
     posinf = None if posinf is None else _double(posinf, "nan_to_num_", "posinf")
     neginf = None if neginf is None else _double(neginf, "nan_to_num_", "neginf")
-    return _done(c_nan_to_num_(input._h, nan, posinf, neginf), input)
+    status = c_nan_to_num_(input._h, nan, posinf, neginf)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_deg2rad")
@@ -12452,7 +13661,10 @@ def deg2rad(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "deg2rad", "out")
-        return _done(c_deg2rad_out(input._h, out._h), out)
+        status = c_deg2rad_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_deg2rad(input._h, cell.address), cell)
 
@@ -12466,7 +13678,10 @@ def deg2rad_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "deg2rad_", "input")
-    return _done(c_deg2rad_(input._h), input)
+    status = c_deg2rad_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("T", "tensor_words_rad2deg")
@@ -12481,7 +13696,10 @@ def rad2deg(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "rad2deg", "out")
-        return _done(c_rad2deg_out(input._h, out._h), out)
+        status = c_rad2deg_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_rad2deg(input._h, cell.address), cell)
 
@@ -12495,7 +13713,10 @@ def rad2deg_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rad2deg_", "input")
-    return _done(c_rad2deg_(input._h), input)
+    status = c_rad2deg_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_makes("TIItt", "tensor_words_diff")
@@ -12521,7 +13742,10 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "diff", "out")
-        return _done(c_diff_out(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, out._h), out)
+        status = c_diff_out(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address), cell)
 
@@ -12762,7 +13986,10 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cross", "out")
-        return _done(c_cross_out(input._h, other._h, dim, out._h), out)
+        status = c_cross_out(input._h, other._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_cross(input._h, other._h, dim, cell.address), cell)
 
@@ -12834,7 +14061,10 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "histc", "out")
-        return _done(c_histc_out(input._h, bins, min, max, out._h), out)
+        status = c_histc_out(input._h, bins, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_histc(input._h, bins, min, max, cell.address), cell)
 
@@ -12862,7 +14092,10 @@ def _histogram_default(input, bins=100, *, range=None, weight=None, density=Fals
         density = _flag(density, "histogram", "density")
     if out is not None:
         out = _outputs(out, 2, "histogram")
-        return _done(c_histogram_out(input._h, bins, range, range_len, None if weight is None else weight._h, density, out[0]._h, out[1]._h), _histogram_default_result(out))
+        status = c_histogram_out(input._h, bins, range, range_len, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _histogram_default_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_histogram(input._h, bins, range, range_len, None if weight is None else weight._h, density, cell0.address, cell1.address)
@@ -12890,7 +14123,10 @@ def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
         density = _flag(density, "histogram", "density")
     if out is not None:
         out = _outputs(out, 2, "histogram")
-        return _done(c_histogram_edges_out(input._h, bins._h, None if weight is None else weight._h, density, out[0]._h, out[1]._h), _histogram_edges_result(out))
+        status = c_histogram_edges_out(input._h, bins._h, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _histogram_edges_result(out)
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     status = c_histogram_edges(input._h, bins._h, None if weight is None else weight._h, density, cell0.address, cell1.address)
@@ -13035,9 +14271,12 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
         if out.__class__ is not _Tensor:
             out = _tensor(out, "quantile", "out")
         if q.__class__ is _Scalar:
-            return _done(c_quantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h), out)
+            status = c_quantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
         else:
-            return _done(c_quantile_out(input._h, q._h, dim, keepdim, interpolation, out._h), out)
+            status = c_quantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if q.__class__ is _Scalar:
         return _made(c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
@@ -13070,9 +14309,12 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
         if out.__class__ is not _Tensor:
             out = _tensor(out, "nanquantile", "out")
         if q.__class__ is _Scalar:
-            return _done(c_nanquantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h), out)
+            status = c_nanquantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
         else:
-            return _done(c_nanquantile_out(input._h, q._h, dim, keepdim, interpolation, out._h), out)
+            status = c_nanquantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if q.__class__ is _Scalar:
         return _made(c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
@@ -13203,7 +14445,10 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "renorm", "out")
-        return _done(c_renorm_out(input._h, p, dim, maxnorm, out._h), out)
+        status = c_renorm_out(input._h, p, dim, maxnorm, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_renorm(input._h, p, dim, maxnorm, cell.address), cell)
 
@@ -13225,7 +14470,10 @@ def renorm_(input, p, dim, maxnorm):
         dim = _integer(dim, "renorm_", "dim")
     if maxnorm.__class__ is not _Scalar:
         maxnorm = _scalar(maxnorm, "renorm_", "maxnorm")
-    return _done(c_renorm_(input._h, p, dim, maxnorm), input)
+    status = c_renorm_(input._h, p, dim, maxnorm)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -13369,7 +14617,10 @@ def share_memory_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "share_memory_", "input")
-    return _done(c_share_memory_(input._h), input)
+    status = c_share_memory_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_tells("T", "tensor_words_is_shared")
@@ -13559,7 +14810,10 @@ def storage_fill_(input, value):
         input = _storage(input, "storage_fill_", "input")
     if value.__class__ is not _Int or not _LOW <= value <= _HIGH:
         value = _integer(value, "storage_fill_", "value")
-    return _done(c_storage_fill_(input._h, value), input)
+    status = c_storage_fill_(input._h, value)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -13569,7 +14823,10 @@ def storage_copy_(input, source):
         input = _storage(input, "storage_copy_", "input")
     if source.__class__ is not _Storage:
         source = _storage(source, "storage_copy_", "source")
-    return _done(c_storage_copy_(input._h, source._h), input)
+    status = c_storage_copy_(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -13580,7 +14837,10 @@ def storage_byteswap_(input, dtype):
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_byteswap_", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "storage_byteswap_", "dtype")
-    return _done(c_storage_byteswap_(input._h, dtype), input)
+    status = c_storage_byteswap_(input._h, dtype)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -13593,7 +14853,10 @@ def storage_resize_(input, nbytes):
         input = _storage(input, "storage_resize_", "input")
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
-    return _done(c_storage_resize_(input._h, nbytes), input)
+    status = c_storage_resize_(input._h, nbytes)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -13617,7 +14880,10 @@ def storage_share_memory_(input):
     """
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_share_memory_", "input")
-    return _done(c_storage_share_memory_(input._h), input)
+    status = c_storage_share_memory_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_open
@@ -13818,7 +15084,9 @@ def reset_peak_memory_stats():
 
     >>> torch.reset_peak_memory_stats()
     """
-    return _done(c_reset_peak_memory_stats(), None)
+    status = c_reset_peak_memory_stats()
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -13827,7 +15095,9 @@ def empty_cache():
 
     >>> torch.empty_cache()
     """
-    return _done(c_empty_cache(), None)
+    status = c_empty_cache()
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -13839,7 +15109,9 @@ def set_memory_limit(nbytes):
     """
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
-    return _done(c_set_memory_limit(nbytes), None)
+    status = c_set_memory_limit(nbytes)
+    if status:
+        raise _failure(status)
 
 
 @_open
@@ -13855,7 +15127,9 @@ def fail_allocation(countdown):
     """
     if countdown.__class__ is not _Int or not _LOW <= countdown <= _HIGH:
         countdown = _integer(countdown, "fail_allocation", "countdown")
-    return _done(c_fail_allocation(countdown), None)
+    status = c_fail_allocation(countdown)
+    if status:
+        raise _failure(status)
 
 
 @_views("TV", "tensor_words_view")
@@ -14037,7 +15311,10 @@ def t_(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t_", "input")
-    return _done(c_t_matrix_(input._h), input)
+    status = c_t_matrix_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_views("TII", "tensor_words_transpose")
@@ -14072,7 +15349,10 @@ def transpose_(input, dim0, dim1):
         dim0 = _integer(dim0, "transpose_", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose_", "dim1")
-    return _done(c_transpose_(input._h, dim0, dim1), input)
+    status = c_transpose_(input._h, dim0, dim1)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_views("TII", "tensor_words_swapaxes")
@@ -14105,7 +15385,10 @@ def swapaxes_(input, axis0, axis1):
         axis0 = _integer(axis0, "swapaxes_", "axis0")
     if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes_", "axis1")
-    return _done(c_swapaxes_(input._h, axis0, axis1), input)
+    status = c_swapaxes_(input._h, axis0, axis1)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_views("TII", "tensor_words_swapdims")
@@ -14140,7 +15423,10 @@ def swapdims_(input, dim0, dim1):
         dim0 = _integer(dim0, "swapdims_", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims_", "dim1")
-    return _done(c_swapdims_(input._h, dim0, dim1), input)
+    status = c_swapdims_(input._h, dim0, dim1)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_views("TV", "tensor_words_permute")
@@ -14449,7 +15735,10 @@ def _squeeze__default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze_", "input")
-    return _done(c_squeeze_(input._h), input)
+    status = c_squeeze_(input._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TI", "tensor_words_squeeze_dim_")
@@ -14459,7 +15748,10 @@ def _squeeze__dim(input, dim):
         input = _tensor(input, "squeeze_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze_", "dim")
-    return _done(c_squeeze_dim_(input._h, dim), input)
+    status = c_squeeze_dim_(input._h, dim)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_changes("TV", "tensor_words_squeeze_dims_")
@@ -14470,7 +15762,10 @@ def _squeeze__dims(input, dim, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze_", "input")
     dim, dim_len = _ints(dim, "squeeze_", "dim")
-    return _done(c_squeeze_dims_(input._h, dim, dim_len), input)
+    status = c_squeeze_dims_(input._h, dim, dim_len)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_first(_squeeze__default, _squeeze__dim, _squeeze__dims)
@@ -14533,7 +15828,10 @@ def unsqueeze_(input, dim):
         input = _tensor(input, "unsqueeze_", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze_", "dim")
-    return _done(c_unsqueeze_(input._h, dim), input)
+    status = c_unsqueeze_(input._h, dim)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_views("TIII", "tensor_words_narrow")
@@ -14665,7 +15963,10 @@ def as_strided_(input, size, stride, storage_offset=None):
     stride, stride_len = _ints(stride, "as_strided_", "stride")
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_", "storage_offset")
-    return _done(c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset), input)
+    status = c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset)
+    if status:
+        raise _failure(status)
+    return input
 
 
 @_views("TIII", "tensor_words_unfold")

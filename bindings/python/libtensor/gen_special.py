@@ -65,7 +65,10 @@ def expit(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "expit", "out")
-        return _done(c_special_expit_out(input._h, out._h), out)
+        status = c_special_expit_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_expit(input._h, cell.address), cell)
 
@@ -83,7 +86,10 @@ def exp2(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "exp2", "out")
-        return _done(c_special_exp2_out(input._h, out._h), out)
+        status = c_special_exp2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_exp2(input._h, cell.address), cell)
 
@@ -101,7 +107,10 @@ def expm1(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "expm1", "out")
-        return _done(c_special_expm1_out(input._h, out._h), out)
+        status = c_special_expm1_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_expm1(input._h, cell.address), cell)
 
@@ -119,7 +128,10 @@ def log1p(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "log1p", "out")
-        return _done(c_special_log1p_out(input._h, out._h), out)
+        status = c_special_log1p_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_log1p(input._h, cell.address), cell)
 
@@ -137,7 +149,10 @@ def erf(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erf", "out")
-        return _done(c_special_erf_out(input._h, out._h), out)
+        status = c_special_erf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_erf(input._h, cell.address), cell)
 
@@ -155,7 +170,10 @@ def erfc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfc", "out")
-        return _done(c_special_erfc_out(input._h, out._h), out)
+        status = c_special_erfc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_erfc(input._h, cell.address), cell)
 
@@ -173,7 +191,10 @@ def erfinv(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "erfinv", "out")
-        return _done(c_special_erfinv_out(input._h, out._h), out)
+        status = c_special_erfinv_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_erfinv(input._h, cell.address), cell)
 
@@ -191,7 +212,10 @@ def gammaln(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gammaln", "out")
-        return _done(c_special_gammaln_out(input._h, out._h), out)
+        status = c_special_gammaln_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_gammaln(input._h, cell.address), cell)
 
@@ -209,7 +233,10 @@ def digamma(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "digamma", "out")
-        return _done(c_special_digamma_out(input._h, out._h), out)
+        status = c_special_digamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_digamma(input._h, cell.address), cell)
 
@@ -227,7 +254,10 @@ def psi(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "psi", "out")
-        return _done(c_special_psi_out(input._h, out._h), out)
+        status = c_special_psi_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_psi(input._h, cell.address), cell)
 
@@ -245,7 +275,10 @@ def i0(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "i0", "out")
-        return _done(c_special_i0_out(input._h, out._h), out)
+        status = c_special_i0_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_i0(input._h, cell.address), cell)
 
@@ -263,7 +296,10 @@ def sinc(input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "sinc", "out")
-        return _done(c_special_sinc_out(input._h, out._h), out)
+        status = c_special_sinc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_sinc(input._h, cell.address), cell)
 
@@ -286,7 +322,10 @@ def round(input, *, decimals=0, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "round", "out")
-        return _done(c_special_round_out(input._h, decimals, out._h), out)
+        status = c_special_round_out(input._h, decimals, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_round(input._h, decimals, cell.address), cell)
 
@@ -305,7 +344,10 @@ def logit(input, eps=None, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "logit", "out")
-        return _done(c_special_logit_out(input._h, eps, out._h), out)
+        status = c_special_logit_out(input._h, eps, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_logit(input._h, eps, cell.address), cell)
 
@@ -325,7 +367,10 @@ def polygamma(n, input, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "polygamma", "out")
-        return _done(c_special_polygamma_out(n, input._h, out._h), out)
+        status = c_special_polygamma_out(n, input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_polygamma(n, input._h, cell.address), cell)
 
@@ -345,7 +390,10 @@ def multigammaln(input, p, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "multigammaln", "out")
-        return _done(c_special_multigammaln_out(input._h, p, out._h), out)
+        status = c_special_multigammaln_out(input._h, p, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_multigammaln(input._h, p, cell.address), cell)
 
@@ -365,7 +413,10 @@ def gammainc(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gammainc", "out")
-        return _done(c_special_gammainc_out(input._h, other._h, out._h), out)
+        status = c_special_gammainc_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_gammainc(input._h, other._h, cell.address), cell)
 
@@ -385,7 +436,10 @@ def gammaincc(input, other, *, out=None):
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "gammaincc", "out")
-        return _done(c_special_gammaincc_out(input._h, other._h, out._h), out)
+        status = c_special_gammaincc_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     return _made(c_special_gammaincc(input._h, other._h, cell.address), cell)
 
@@ -406,9 +460,12 @@ def xlogy(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "xlogy", "out")
         if other.__class__ is _Scalar:
-            return _done(c_special_xlogy_scalar_out(input._h, other, out._h), out)
+            status = c_special_xlogy_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_special_xlogy_out(input._h, other._h, out._h), out)
+            status = c_special_xlogy_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_special_xlogy_scalar(input._h, other, cell.address), cell)
@@ -431,9 +488,12 @@ def xlog1py(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "xlog1py", "out")
         if other.__class__ is _Scalar:
-            return _done(c_special_xlog1py_scalar_out(input._h, other, out._h), out)
+            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_special_xlog1py_out(input._h, other._h, out._h), out)
+            status = c_special_xlog1py_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_special_xlog1py_scalar(input._h, other, cell.address), cell)
@@ -456,9 +516,12 @@ def zeta(input, other, *, out=None):
         if out.__class__ is not _Tensor:
             out = _tensor(out, "zeta", "out")
         if other.__class__ is _Scalar:
-            return _done(c_special_zeta_scalar_out(input._h, other, out._h), out)
+            status = c_special_zeta_scalar_out(input._h, other, out._h)
         else:
-            return _done(c_special_zeta_out(input._h, other._h, out._h), out)
+            status = c_special_zeta_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
         return _made(c_special_zeta_scalar(input._h, other, cell.address), cell)

@@ -288,15 +288,15 @@ func (v *pyOverload) body(c *code, function string) {
 				handles = append(handles, fmt.Sprintf("out[%d]._h", i))
 			}
 		}
-		g.call(c, "return _done(%s, "+given+")", "out", handles...)
+		g.checked(c, "out", handles...)
+		c.line("return %s", given)
 		c.indent--
 	}
 	if v.inplace || len(o.Returns) == 0 {
-		changed := "None"
+		g.checked(c, v.mode())
 		if at := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated || v.inplace }); at >= 0 {
-			changed = pyName(o.Args[at].Name)
+			c.line("return %s", pyName(o.Args[at].Name))
 		}
-		g.call(c, "return _done(%s, "+changed+")", v.mode())
 		return
 	}
 	v.results(c, g)
@@ -349,6 +349,12 @@ func (g given) call(c *code, statement, mode string, results ...string) {
 	c.indent++
 	line(false, g.pass)
 	c.indent--
+}
+
+// checked writes the call, and the exception for one that fails.
+func (g given) checked(c *code, mode string, results ...string) {
+	g.call(c, "status = %s", mode, results...)
+	c.when("status", "raise _failure(status)")
 }
 
 // mode of the C functions behind the overload.
@@ -407,8 +413,7 @@ func (v *pyOverload) results(c *code, g given) {
 		}
 		values = append(values, fmt.Sprintf(value, cell))
 	}
-	g.call(c, "status = %s", "function", cells...)
-	c.when("status", "raise _failure(status)")
+	g.checked(c, "function", cells...)
 	if len(values) == 1 {
 		c.line("result = %s", values[0])
 	} else {
