@@ -213,8 +213,9 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	to := iter.Output{Op: op, Out: out, Sizes: elements.Sizes(), DType: dtype.Bool, Device: elements.Device(), Sharing: iter.Beside}
 	if found.IsMeta() {
-		return iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
+		return to.Done(to.Open())
 	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
 	s.Keep(sorted, err)
@@ -228,14 +229,11 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		kernel.Call(fn, unsafe.Pointer(&args))
 	})
 	// Everything is found before out, which may be any of the inputs, is touched.
-	to, err := iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
-	if err != nil {
-		return nil, err
+	err = to.Open()
+	if err == nil && invert {
+		_, err = LogicalNot(to.To, found)
+	} else if err == nil {
+		err = copyTo(&to, found)
 	}
-	if invert {
-		_, err = LogicalNot(to, found)
-		return made(to, out, err)
-	}
-	iter.Copy(to, found)
-	return to, nil
+	return to.Done(err)
 }
