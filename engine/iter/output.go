@@ -37,6 +37,7 @@ type Output struct {
 	RowMajor bool        // To is written from its first to its last byte, by a kernel that converts nothing:
 	Writes   dtype.DType // then, the dtype that it writes
 	To       *tensor.Tensor
+	resizes  bool // Out has another shape than the result
 }
 
 // Open checks Out, of which inputs may be part, and makes or resizes what is written.
@@ -141,22 +142,15 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	if out.Device() != o.Device {
 		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.name(), o.Device, out.Device())
 	}
-	check := Writable
-	if !o.fits() { // it is resized
-		if _, err := shape.Numel(o.Op, o.Sizes); err != nil {
-			return err
-		}
-		check = Fillable
-	}
-	if err := check(o.Op, out); err != nil || o.Sharing >= Beside {
+	if err := o.checkShape(); err != nil || o.Sharing >= Beside {
 		return err
 	}
 	for _, in := range inputs {
-		if o.Sharing == InPlace && in == out {
-			if err := Fits(o.Op, out, o.Sizes); err != nil {
-				return err
-			}
-		} else if o.clashes(in) {
+		switch {
+		case in.Storage() != out.Storage() || in == out && o.Sharing == InPlace && !o.resizes:
+		case in == out && o.Sharing == InPlace:
+			return Fits(o.Op, out, o.Sizes)
+		case o.clashes(in):
 			return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", o.Op)
 		}
 	}
@@ -177,8 +171,14 @@ func (o *Output) checkDType() error {
 
 func (o *Output) name() string { return cmp.Or(o.Name, "out") }
 
-// fits tells whether Out has the result's shape.
-func (o *Output) fits() bool { return slices.Equal(o.Out.Sizes(), o.Sizes) }
+// checkShape refuses an Out that cannot be written in the result's shape.
+func (o *Output) checkShape() error {
+	if o.resizes = !slices.Equal(o.Out.Sizes(), o.Sizes); !o.resizes {
+		return Writable(o.Op, o.Out)
+	}
+	_, err := shape.Numel(o.Op, o.Sizes)
+	return cmp.Or(err, Fillable(o.Op, o.Out))
+}
 
 // clashes tells whether writing to Out changes elements of an input that are still to be read.
 func (o *Output) clashes(in *tensor.Tensor) bool {
@@ -187,7 +187,7 @@ func (o *Output) clashes(in *tensor.Tensor) bool {
 		return false
 	}
 	to := regionOf(out)
-	if !o.fits() {
+	if o.resizes {
 		to.Sizes, to.Strides = o.Sizes, shape.ContiguousStrides(o.Sizes)
 	}
 	switch from := regionOf(in); {
@@ -207,7 +207,7 @@ func (o *Output) apart(other *Output) error {
 	}
 	beside := *other
 	beside.Sharing = Apart
-	if o.Out == other.Out || o.Out.Storage() == other.Out.Storage() && (!o.fits() || beside.clashes(o.Out)) {
+	if o.Out == other.Out || o.Out.Storage() == other.Out.Storage() && (o.resizes || beside.clashes(o.Out)) {
 		return status.Runtimef("%s: unsupported operation: the outputs share memory; give each its own", o.Op)
 	}
 	return nil
@@ -222,7 +222,7 @@ func (o *Output) open(inputs []*tensor.Tensor) (err error) {
 		o.To, err = tensor.Empty(o.Op, o.Sizes, o.written(), o.Device)
 	default:
 		o.To = o.Out
-		if !o.fits() {
+		if o.resizes {
 			err = o.Out.Resize(o.Op, o.Sizes)
 		}
 	}
@@ -239,7 +239,7 @@ func (o *Output) written() dtype.DType {
 
 // direct tells whether Out itself can be written while the inputs are read.
 func (o *Output) direct(inputs []*tensor.Tensor) bool {
-	if o.RowMajor && (o.Out.DType() != o.Writes || o.fits() && !o.Out.IsContiguous()) {
+	if o.RowMajor && (o.Out.DType() != o.Writes || !o.resizes && !o.Out.IsContiguous()) {
 		return false
 	}
 	return o.Sharing < Beside || !slices.ContainsFunc(inputs, o.clashes)
@@ -256,7 +256,7 @@ func (o *Output) settle() error {
 		if to, err = tensor.Empty(o.Op, o.Sizes, o.DType, o.Device); err != nil {
 			return err
 		}
-	case !o.fits():
+	case o.resizes:
 		if err := to.Resize(o.Op, o.Sizes); err != nil {
 			return err
 		}

@@ -44,15 +44,6 @@ func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	return t
 }
 
-// KeepAll remembers a list.
-func (s *Scope) KeepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
-	s.Keep(nil, err)
-	for _, t := range list {
-		s.Keep(t, nil)
-	}
-	return list
-}
-
 // Give hands t over: its owner is the caller from here on. A tensor that is not a temporary is given as an alias.
 func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
