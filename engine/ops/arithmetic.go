@@ -10,21 +10,9 @@ import (
 )
 
 var (
-	add       = newPointwise("add", "add", promote)
 	addScaled = newPointwise("add", "add_scaled", promote)
-	sub       = newPointwise("sub", "sub", promote)
 	subScaled = newPointwise("sub", "add_scaled", promote)
-	mul       = newUnrounded("mul", "mul", promote)
-	neg       = newExact("neg", "neg", promote)
 	square    = newPointwise("square", "square", promote)
-	recip     = newPointwise("reciprocal", "reciprocal", promoteFloat)
-	absolute  = newPointwise("abs", "abs", realOf)
-	sign      = newExact("sign", "sign", promote)
-	direction = newExact("sgn", "direction", promote)
-	copySign  = newPointwise("copysign", "copysign", promoteFloat)
-	addcmul   = newPointwise("addcmul", "addcmul", promote)
-	addcdiv   = newPointwise("addcdiv", "addcdiv", promote)
-	lerp      = newUnrounded("lerp", "lerp", promote)
 )
 
 // checkAlpha refuses a factor that the result's dtype cannot hold.
@@ -78,11 +66,6 @@ func Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error
 	return Sub(nil, other, self, alpha)
 }
 
-// Mul computes self * other.
-func Mul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return mul.run(out, nil, self, other)
-}
-
 // Neg computes -self; bool is refused.
 func Neg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
@@ -108,9 +91,6 @@ func Square(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return square.runIn(d, out, nil, self)
 }
 
-// Reciprocal computes 1 / self.
-func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) { return recip.run(out, nil, self) }
-
 // Abs computes absolute values; those of complex numbers are real. In place, complex numbers are refused.
 func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
@@ -120,7 +100,7 @@ func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	} else if out == self {
 		return nil, status.Runtimef("abs: in-place abs is not supported for complex tensors, whose absolute value is real")
 	}
-	return absolute.run(out, nil, self)
+	return abs.run(out, nil, self)
 }
 
 // Sign computes -1, 0 or 1 by the sign of real elements.
@@ -134,14 +114,9 @@ func Sign(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Sgn is Sign for reals and z / |z| for complex numbers.
 func Sgn(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
-		return direction.run(out, nil, self)
+		return sgn.run(out, nil, self)
 	}
 	return sign.run(out, nil, self)
-}
-
-// Copysign gives self the sign of other.
-func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return copySign.run(out, nil, self, other)
 }
 
 // Addcmul computes self + value*tensor1*tensor2.

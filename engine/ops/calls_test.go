@@ -328,7 +328,7 @@ func (c call) run() (results []reflect.Value, err error) {
 
 // everyOperator loads the entries of the operators that work on tensors in memory.
 func everyOperator(t *testing.T) []*schema.Operator {
-	all, err := schema.Load("../schema/operators")
+	all, err := schema.Load("..")
 	require.NoError(t, err)
 	var list []*schema.Operator
 	for _, o := range all {

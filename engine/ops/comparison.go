@@ -10,84 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var (
-	eq         = newPointwise("eq", "eq", compare)
-	ne         = newPointwise("ne", "ne", compare)
-	lt         = newPointwise("lt", "lt", compare)
-	le         = newPointwise("le", "le", compare)
-	gt         = newSwapped("gt", "lt", compare)
-	ge         = newSwapped("ge", "le", compare)
-	closeTo    = newPointwise("isclose", "isclose", compare)
-	isNan      = newPointwise("isnan", "isnan", compare)
-	isInf      = newPointwise("isinf", "isinf", compare)
-	isFinite   = newPointwise("isfinite", "isfinite", compare)
-	isReal     = newPointwise("isreal", "isreal", compare)
-	isPosInf   = newExact("isposinf", "isposinf", compare)
-	isNegInf   = newExact("isneginf", "isneginf", compare)
-	signBit    = newExact("signbit", "signbit", compare)
-	logicalAnd = newPointwise("logical_and", "logical_and", compare)
-	logicalOr  = newPointwise("logical_or", "logical_or", compare)
-	logicalXor = newPointwise("logical_xor", "logical_xor", compare)
-	logicalNot = newPointwise("logical_not", "logical_not", compare)
-
-	differs = kernel.Get("differs")
-)
-
-func newSwapped(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.swapped = true
-	return p
-}
-
-// Eq tells where self equals other.
-func Eq(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return eq.run(out, nil, self, other)
-}
-
-// Ne tells where self differs from other.
-func Ne(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return ne.run(out, nil, self, other)
-}
-
-// Lt tells where self is less than other.
-func Lt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return lt.run(out, nil, self, other)
-}
-
-// Le tells where self is less than or equal to other.
-func Le(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return le.run(out, nil, self, other)
-}
-
-// Gt tells where self is greater than other.
-func Gt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return gt.run(out, nil, self, other)
-}
-
-// Ge tells where self is greater than or equal to other.
-func Ge(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return ge.run(out, nil, self, other)
-}
-
-// LogicalAnd tells where both are true.
-func LogicalAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalAnd.run(out, nil, self, other)
-}
-
-// LogicalOr tells where either is true.
-func LogicalOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalOr.run(out, nil, self, other)
-}
-
-// LogicalXor tells where exactly one is true.
-func LogicalXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalXor.run(out, nil, self, other)
-}
-
-// LogicalNot tells where self is false.
-func LogicalNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalNot.run(out, nil, self)
-}
+var differs = kernel.Get("differs")
 
 // Equal tells whether sizes and elements agree.
 func Equal(self, other *tensor.Tensor) (bool, error) {
@@ -112,7 +35,7 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	if !(rtol >= 0) || !(atol >= 0) {
 		return nil, status.Runtimef("isclose: rtol and atol must be greater than or equal to zero, but got %v and %v", rtol, atol)
 	}
-	return closeTo.run(nil, func(_ dtype.DType, p *iter.Params) {
+	return isclose.run(nil, func(_ dtype.DType, p *iter.Params) {
 		p.Set(0, dtype.Float64, dtype.FloatScalar(rtol))
 		p.Set(1, dtype.Float64, dtype.FloatScalar(atol))
 		if equalNan {
@@ -145,23 +68,23 @@ func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, 
 }
 
 // Isnan tells which elements are NaN.
-func Isnan(self *tensor.Tensor) (*tensor.Tensor, error) { return isNan.classify(nil, self, false) }
+func Isnan(self *tensor.Tensor) (*tensor.Tensor, error) { return isnan.classify(nil, self, false) }
 
 // Isinf tells which elements are infinite.
-func Isinf(self *tensor.Tensor) (*tensor.Tensor, error) { return isInf.classify(nil, self, false) }
+func Isinf(self *tensor.Tensor) (*tensor.Tensor, error) { return isinf.classify(nil, self, false) }
 
 // Isfinite tells which elements are neither infinite nor NaN.
-func Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) { return isFinite.classify(nil, self, true) }
+func Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) { return isfinite.classify(nil, self, true) }
 
 // Isreal tells which elements have no imaginary part.
-func Isreal(self *tensor.Tensor) (*tensor.Tensor, error) { return isReal.classify(nil, self, true) }
+func Isreal(self *tensor.Tensor) (*tensor.Tensor, error) { return isreal.classify(nil, self, true) }
 
 // Isposinf tells which elements are plus infinity.
 func Isposinf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := typeOrdered("isposinf", self); err != nil {
 		return nil, err
 	}
-	return isPosInf.classify(out, self, false)
+	return isposinf.classify(out, self, false)
 }
 
 // Isneginf tells which elements are minus infinity.
@@ -169,8 +92,5 @@ func Isneginf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := typeOrdered("isneginf", self); err != nil {
 		return nil, err
 	}
-	return isNegInf.classify(out, self, false)
+	return isneginf.classify(out, self, false)
 }
-
-// Signbit tells which elements have their sign bit set.
-func Signbit(out, self *tensor.Tensor) (*tensor.Tensor, error) { return signBit.run(out, nil, self) }

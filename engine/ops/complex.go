@@ -7,16 +7,11 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var (
-	fromParts = newPointwise("complex", "complex", complexOf)
-	polar     = newPointwise("polar", "polar", complexOf)
-	conjugate = newExact("conj_physical", "conj_physical", promote)
-	angle     = newPointwise("angle", "angle", realOf)
-)
+var angle = newPointwise("angle", "angle", realOf)
 
 // ComplexParts makes complex numbers of their parts.
 func ComplexParts(out, re, im *tensor.Tensor) (*tensor.Tensor, error) {
-	return fromParts.join(out, re, im)
+	return complexParts.join(out, re, im)
 }
 
 // Polar makes complex numbers of absolute values and angles.
@@ -75,18 +70,18 @@ func ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return view.Complex(op, self)
 }
 
-// Conj conjugates complex numbers; a real tensor is its own conjugate.
+// Conj conjugates complex numbers; a real tensor is its own conjPhysical.
 func Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
 		return self.Alias(), nil
 	}
-	return conjugate.run(nil, nil, self)
+	return conjPhysical.run(nil, nil, self)
 }
 
 // ConjPhysical is Conj into out.
 func ConjPhysical(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
-		return conjugate.run(out, nil, self)
+		return conjPhysical.run(out, nil, self)
 	}
 	if out == nil {
 		return self.Alias(), nil

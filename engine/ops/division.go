@@ -9,12 +9,7 @@ import (
 )
 
 var (
-	div         = &pointwise{name: "div", kernel: kernel.Get("div"), rule: promoteFloat, wide: true, unrounded: true}
 	truncDivide = newPointwise("div", "trunc_divide", promote)
-	floorDivide = newPointwise("floor_divide", "floor_divide", promote)
-	remainder   = newPointwise("remainder", "remainder", promote)
-	fmod        = newPointwise("fmod", "fmod", promote)
-	pow         = newWide("pow", "pow", promote)
 	floatPower  = newPointwise("float_power", "pow", promote)
 
 	hasZero = kernel.Get("has_zero")

@@ -12,27 +12,12 @@ import (
 )
 
 var (
-	gcd           = newPointwise("gcd", "gcd", promote)
-	lcm           = newPointwise("lcm", "lcm", promote)
-	nextafter     = newPointwise("nextafter", "nextafter", promote)
 	nextafterBits = newPointwise("nextafter", "nextafter_bits", promote)
-	heaviside     = newExact("heaviside", "heaviside", promote)
-	nanToNum      = newExact("nan_to_num", "nan_to_num", promote)
 	deg2rad       = newPointwise("deg2rad", "mul", promoteFloat)
 	rad2deg       = newPointwise("rad2deg", "mul", promoteFloat)
 
 	frexp = kernel.Get("frexp")
 )
-
-// Gcd computes greatest common divisors.
-func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return gcd.run(out, nil, self, other)
-}
-
-// Lcm computes least common multiples.
-func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return lcm.run(out, nil, self, other)
-}
 
 // Nextafter steps from self to the next number towards other.
 func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {

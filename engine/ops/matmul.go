@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -313,7 +314,11 @@ func Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return Mul(out, a, b)
 }
 
-// Addr is beta*self + alpha*outer(vec1, vec2). For bool, sums are or and products are and.
+// addOuter adds a product of a column and a row.
+var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: promote, exact: true}
+
+// Addr is beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0,
+// self is not read.
 func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	for i, t := range []*tensor.Tensor{vec1, vec2} {
 		if err := wantDims("addr", []string{"vec1", "vec2"}[i], t, 1); err != nil {
@@ -338,21 +343,35 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 			}
 		}
 	}
-	compute := d
 	if d == dtype.Bool {
-		compute, alpha, beta = dtype.Uint8, dtype.BoolScalar(alpha.Bool()), dtype.BoolScalar(beta.Bool())
-	}
-	if _, err := gemmKernel.For("addr", compute); err != nil {
-		return nil, err
+		alpha, beta = dtype.BoolScalar(alpha.Bool()), dtype.BoolScalar(beta.Bool())
 	}
 	s := within("addr")
 	defer s.Close()
 	if s.Err = oneDevice("addr", vec1, vec2, self); s.Err != nil {
 		return nil, s.Err
 	}
-	product := s.empty(vec1, compute, sizes...)
-	s.multiply(product, self, s.column(s.cast(vec1, compute)), s.row(s.cast(vec2, compute)), alpha, beta)
-	return s.result(out, s.cast(product, d))
+	a, b := s.column(s.cast(vec1, d)), s.row(s.cast(vec2, d))
+	if !beta.Equal(0) {
+		self = s.scaled(self, beta, d)
+	}
+	switch {
+	case s.Err != nil:
+		return nil, s.Err
+	case beta.Equal(0):
+		return s.result(out, s.mul(s.scaled(a, alpha, d), b))
+	case d == dtype.Bool || d.IsReducedFloat():
+		return s.result(out, s.add(self, s.mul(s.scaled(a, alpha, d), b)))
+	}
+	return addOuter.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, a, b)
+}
+
+// scaled is t times factor, as dtype d holds it.
+func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || factor.Equal(1) {
+		return t
+	}
+	return s.mul(t, s.Keep(single(s.Op, factor, d)))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.

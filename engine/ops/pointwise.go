@@ -38,24 +38,6 @@ func newPointwise(name, kernelName string, r rule) *pointwise {
 	return &pointwise{name: name, kernel: kernel.Get(kernelName), rule: r}
 }
 
-func newExact(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.exact = true
-	return p
-}
-
-func newWide(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.wide = true
-	return p
-}
-
-func newUnrounded(name, kernelName string, r rule) *pointwise {
-	p := newPointwise(name, kernelName, r)
-	p.unrounded = true
-	return p
-}
-
 // params fills in kernel parameters once the compute dtype is known.
 type params func(dtype.DType, *iter.Params)
 

@@ -5,27 +5,12 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var (
-	floor         = newExact("floor", "floor", promote)
-	ceil          = newExact("ceil", "ceil", promote)
-	round         = newExact("round", "round", promote)
-	roundDecimals = newExact("round", "round_decimals", promote)
-	trunc         = newExact("trunc", "trunc", promote)
-	frac          = newExact("frac", "frac", promote)
-	maximum       = newPointwise("maximum", "maximum", promote)
-	minimum       = newPointwise("minimum", "minimum", promote)
-	fmax          = newPointwise("fmax", "fmax", promote)
-	fmin          = newPointwise("fmin", "fmin", promote)
-	clamp         = newPointwise("clamp", "clamp", promote)
-	clampMin      = newPointwise("clamp_min", "maximum", promote)
-	clampMax      = newPointwise("clamp_max", "minimum", promote)
-	relu          = newPointwise("relu", "relu", promote)
-	where         = newPointwise("where", "where", promote)
-)
+var roundDecimals = &pointwise{name: "round", kernel: kernel.Get("round_decimals"), rule: promote, exact: true}
 
 // toInteger rounds floats and copies integers.
 func (p *pointwise) toInteger(out, self *tensor.Tensor) (*tensor.Tensor, error) {
@@ -43,9 +28,6 @@ func Ceil(out, self *tensor.Tensor) (*tensor.Tensor, error) { return ceil.toInte
 
 // Trunc rounds towards zero.
 func Trunc(out, self *tensor.Tensor) (*tensor.Tensor, error) { return trunc.toInteger(out, self) }
-
-// Frac is what Trunc cuts off.
-func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) { return frac.run(out, nil, self) }
 
 // Round rounds to the nearest integer, ties to even, or to a number of decimals.
 func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
@@ -132,7 +114,7 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return clamp.run(out, nil, self, low, high)
+	return clampTensor.run(out, nil, self, low, high)
 }
 
 // bound is a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above

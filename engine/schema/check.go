@@ -11,7 +11,7 @@ import (
 )
 
 // check tells what is wrong with an entry by itself.
-func (o *Operator) check() error {
+func (o *Operator) check(kernels map[string]string) error {
 	for _, check := range []func() error{o.checkWords, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings} {
 		if err := check(); err != nil {
 			return err
@@ -22,7 +22,7 @@ func (o *Operator) check() error {
 			return fmt.Errorf("default %q of argument %s is not a %s", a.Default, a.Name, a.Type)
 		}
 	}
-	return nil
+	return o.checkKernel(kernels)
 }
 
 // checkWords holds every field to its set of words.
@@ -190,11 +190,11 @@ func checkAll(all []*Operator) error {
 	byName, byGo, byC := map[string]*Operator{}, map[string]*Operator{}, map[string]*Operator{}
 	for _, o := range all {
 		if other := byC[o.CName()]; other != nil {
-			return o.wrong(fmt.Errorf("tensor_%s is also the C name of %s in %s", o.CName(), other.ID(), other.file))
+			return o.Wrong(fmt.Errorf("tensor_%s is also the C name of %s in %s", o.CName(), other.ID(), other.file))
 		}
 		byC[o.CName()] = o
 		if other := byGo[o.GoName()]; o.AliasOf == "" && other != nil {
-			return o.wrong(fmt.Errorf("%s runs the same Go function %s: one is alias_of the other", other.ID(), o.GoName()))
+			return o.Wrong(fmt.Errorf("%s runs the same Go function %s: one is alias_of the other", other.ID(), o.GoName()))
 		}
 		if o.AliasOf == "" {
 			byGo[o.GoName()] = o
@@ -203,7 +203,7 @@ func checkAll(all []*Operator) error {
 		if first == nil {
 			byName[o.Name] = o
 		} else if first.Python.Internal != o.Python.Internal {
-			return o.wrong(fmt.Errorf("python: the overload %s in %s is not internal as well", first.ID(), first.file))
+			return o.Wrong(fmt.Errorf("python: the overload %s in %s is not internal as well", first.ID(), first.file))
 		}
 	}
 	return nil

@@ -10,9 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load reads every entry of dir, in the order of file names and of entries in a file.
-func Load(dir string) ([]*Operator, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+// Load reads every entry of schema/operators in the folder engine, in the order of file names and of entries in a file, and holds
+// them to the kernels there.
+func Load(engine string) ([]*Operator, error) {
+	files, err := filepath.Glob(filepath.Join(engine, "schema/operators/*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := readKernels(filepath.Join(engine, Units))
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +30,7 @@ func Load(dir string) ([]*Operator, error) {
 		}
 		for _, o := range ops {
 			if other, ok := byID[o.ID()]; ok {
-				return nil, o.wrong(fmt.Errorf("also defined in %s", other.file))
+				return nil, o.Wrong(fmt.Errorf("also defined in %s", other.file))
 			}
 			byID[o.ID()] = o
 		}
@@ -33,19 +38,19 @@ func Load(dir string) ([]*Operator, error) {
 	}
 	for _, o := range all {
 		if err := o.inherit(byID); err != nil {
-			return nil, o.wrong(err)
+			return nil, o.Wrong(err)
 		}
 	}
 	for _, o := range all {
-		if err := o.check(); err != nil {
-			return nil, o.wrong(err)
+		if err := o.check(kernels); err != nil {
+			return nil, o.Wrong(err)
 		}
 	}
 	return all, checkAll(all)
 }
 
-// wrong names the file and the entry that an error is about.
-func (o *Operator) wrong(err error) error {
+// Wrong names the file and the entry that an error is about.
+func (o *Operator) Wrong(err error) error {
 	return fmt.Errorf("%s: %s: %w", o.file, o.Func, err)
 }
 
@@ -68,7 +73,7 @@ func read(file string) ([]*Operator, error) {
 			err = o.parse()
 		}
 		if err != nil {
-			return nil, o.wrong(err)
+			return nil, o.Wrong(err)
 		}
 		ops = append(ops, o)
 	}
@@ -106,8 +111,8 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 		o.Args, o.Returns = of.Args, of.Returns
 		o.Func += of.Func[strings.Index(of.Func, "("):]
 	}
-	if o.Go != "" {
-		return fmt.Errorf("go is that of %s", o.AliasOf)
+	if o.Go != "" || o.Kernel != "" {
+		return fmt.Errorf("go and kernel are those of %s", o.AliasOf)
 	}
 	o.Go = of.GoName()
 	if o.Variants == nil {

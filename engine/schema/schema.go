@@ -17,6 +17,8 @@ type Operator struct {
 	Category  string   `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes    string   `yaml:"dtypes"`    // all, numbers, reals, floating, ...
 	Promotion string   `yaml:"promotion"` // how the result's dtype follows from the operands'
+	Kernel    string   `yaml:"kernel"`    // what an elementwise operator runs
+	Runs      []string `yaml:"runs"`      // of Runs
 	Tags      []string `yaml:"tags"`      // of Tags
 	Since     string   `yaml:"since"`
 	Go        string   `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
@@ -132,25 +134,32 @@ var DTypeSets = map[string]DTypeSet{
 // Accepts tells whether the operator takes operands of dtype d, or makes tensors of it.
 func (o *Operator) Accepts(d dtype.DType) bool { return DTypeSets[o.DTypes].Has(d) }
 
-// Promotions are the names that an entry's promotion may have: how the dtype of the result follows from the promoted dtype of
-// the operands. A test of engine/ops compares.
-var Promotions = map[string]struct {
+// Promotion says how the dtype of the result follows from the promoted dtype of the operands.
+type Promotion struct {
 	Text   string
 	Result func(dtype.DType) dtype.DType
-}{
-	"promote":       {"the promoted dtype", func(d dtype.DType) dtype.DType { return d }},
-	"promote_float": {"the promoted dtype, the default dtype for integers and bool", floating},
-	"promote_int": {"the promoted dtype, int64 for bool", func(d dtype.DType) dtype.DType {
+	Rule   string // its name in engine/ops, "" where no kernel's row follows it
+	Writes string // the letter of the output in the signature of a kernel whose row follows it (engine/kernel/abi.h)
+}
+
+// Promotions are the names that an entry's promotion may have. A test of engine/ops compares.
+var Promotions = map[string]Promotion{
+	"promote":       {"the promoted dtype", func(d dtype.DType) dtype.DType { return d }, "promote", "T"},
+	"promote_float": {"the promoted dtype, the default dtype for integers and bool", floating, "promoteFloat", "T"},
+	"promote_int": {Text: "the promoted dtype, int64 for bool", Result: func(d dtype.DType) dtype.DType {
 		if d == dtype.Bool {
 			return dtype.Int64
 		}
 		return d
 	}},
-	"bool":       {"bool", func(dtype.DType) dtype.DType { return dtype.Bool }},
-	"real":       {"the promoted dtype, of complex ones that of their parts", dtype.DType.ToReal},
-	"real_float": {"the promoted dtype, of complex ones that of their parts, the default dtype for integers and bool", func(d dtype.DType) dtype.DType { return floating(d).ToReal() }},
-	"complex":    {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex},
-	"float64 or complex128": {"float64, complex128 for complex operands", func(d dtype.DType) dtype.DType {
+	"bool": {"bool", func(dtype.DType) dtype.DType { return dtype.Bool }, "compare", "b"},
+	"real": {"the promoted dtype, of complex ones that of their parts", dtype.DType.ToReal, "realOf", "R"},
+	"real_float": {
+		Text:   "the promoted dtype, of complex ones that of their parts, the default dtype for integers and bool",
+		Result: func(d dtype.DType) dtype.DType { return floating(d).ToReal() },
+	},
+	"complex": {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex, "complexOf", "C"},
+	"float64 or complex128": {Text: "float64, complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
 		if d.IsComplex() {
 			return dtype.Complex128
 		}
@@ -176,7 +185,7 @@ func (o *Operator) ID() string {
 // CName is the operator's name in C, after tensor_.
 func (o *Operator) CName() string { return strings.ReplaceAll(o.ID(), ".", "_") }
 
-// GoName is the function in engine/ops.
+// GoName is the function in engine/ops or engine/composite.
 func (o *Operator) GoName() string {
 	if o.Go != "" {
 		return o.Go

@@ -11,11 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// units is a table of kernels as the units of engine/kernel have it.
+const units = `LT_UNIT(some){
+    {"up", "T>T", LT_ALL(Up)},   {"join", "T>TT", LT_ALL(Join)},
+    {"less", "b>TT", LT_ALL(Less)}, {"fill", "T=T", LT_ALL(Fill)},
+    {"sort", "", LT_SORTED(Sort)}, LT_END,
+};`
+
 func load(t *testing.T, text string) ([]*schema.Operator, error) {
 	t.Helper()
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "family.yaml"), []byte(text), 0o600))
-	return schema.Load(dir)
+	engine := t.TempDir()
+	for file, text := range map[string]string{"schema/operators/family.yaml": text, schema.Units + "/some.h": units} {
+		file = filepath.Join(engine, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return schema.Load(engine)
 }
 
 // entry is an entry of a signature, and of fields after it that take the place of the usual ones.
@@ -103,6 +114,43 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// A kernel is one of the sources', and its signature is what the entry's arguments and promotion ask for.
+func TestKernelsFitTheirEntries(t *testing.T) {
+	const one, two = "f(Tensor self) -> Tensor", "f(Tensor self, Tensor|Scalar other) -> Tensor"
+	row := func(signature, kernel, promotion, runs string) string {
+		return signature + "\n  kernel: " + kernel + "\n  promotion: " + promotion + "\n  tags: [elementwise]\n  runs: [" + runs + "]"
+	}
+	for text, want := range map[string]string{
+		row(one, "down", "promote", ""):                                    `kernel "down" is in no table of engine/kernel/src/units`,
+		row(one, "up", "promote", "backwards"):                             `runs "backwards" is not one of [exact swapped unrounded wide]`,
+		row(one, "up", "promote", "wide, wide"):                            `runs "wide" is there twice`,
+		row(one, "up", "promote", "swapped"):                               "swapped goes with two tensors, and the operator has 1",
+		row(one, "up", "promote_int", ""):                                  `promotion "promote_int" is not one that the row of a kernel follows: bool, complex, promote, promote_float, real`,
+		row(one, "up", `""`, ""):                                           `promotion "" is not one`,
+		row(one, "up", "bool", ""):                                         `kernel "up" has the signature "T>T", and the promotion bool wants one that begins with "b>"`,
+		row(one, "up", "real", ""):                                         `begins with "R>"`,
+		row(one, "up", "complex", ""):                                      `begins with "C>"`,
+		row(two, "less", "promote_float", ""):                              `kernel "less" has the signature "b>TT", and the promotion promote_float wants one that begins with "T>"`,
+		row(one, "fill", "promote", ""):                                    `"T=T"`,
+		row(one, "sort", "promote", ""):                                    `kernel "sort" has the signature ""`,
+		row(one, "join", "promote", ""):                                    `kernel "join" has the signature "T>TT", which reads 2 tensors, and the operator has 1`,
+		row(two, "up", "promote", ""):                                      "reads 1 tensors, and the operator has 2",
+		one + "\n  kernel: up\n  promotion: promote":                       "tag elementwise",
+		row("f(Tensor self) -> (Tensor a, Tensor b)", "up", "promote", ""): "one result",
+		row("f(Tensor self) -> bool", "up", "promote", ""):                 "one result that is a tensor",
+		one + "\n  runs: [exact]":                                          "runs is about a kernel",
+	} {
+		_, err := load(t, entry(text))
+		if assert.ErrorContains(t, err, want) {
+			assert.ErrorContains(t, err, "family.yaml: "+strings.SplitN(text, "\n", 2)[0]+": ")
+		}
+	}
+	ops, err := load(t, entry(row(two, "less", "bool", "swapped, exact"))+entry("g(Tensor self) -> Tensor\n  kernel: up\n  promotion: promote\n  tags: [elementwise]"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"less", "up"}, []string{ops[0].Kernel, ops[1].Kernel})
+	assert.Equal(t, []string{"swapped", "exact"}, ops[0].Runs)
+}
+
 // Entries that contradict each other are errors, which name the later one.
 func TestContradictingEntriesAreNamed(t *testing.T) {
 	f := entry("f(Tensor self) -> Tensor")
@@ -111,7 +159,8 @@ func TestContradictingEntriesAreNamed(t *testing.T) {
 		entry("g(Tensor self) -> Tensor\n  go: F"):                                                          "f runs the same Go function F",
 		entry("f:x(Tensor self) -> Tensor") + entry("f_x(Tensor self) -> Tensor\n  go: Other"):              "tensor_f_x is also the C name of f.x",
 		entry("f:x(Tensor self) -> Tensor\n  python: {internal: true}"):                                     "overload f in",
-		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go is that of f",
+		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go and kernel are those of f",
+		entry("g\n  alias_of: f\n  kernel: up"):                                                             "go and kernel are those of f",
 		entry("g(Tensor self) -> Tensor\n  alias_of: f") + entry("h(Tensor self) -> Tensor\n  alias_of: g"): "another name itself",
 	} {
 		_, err := load(t, f+text)
@@ -137,7 +186,7 @@ func TestAliasesInherit(t *testing.T) {
 }
 
 func TestEveryEntryIsComplete(t *testing.T) {
-	ops, err := schema.Load("operators")
+	ops, err := schema.Load("..")
 	require.NoError(t, err)
 	assert.Greater(t, len(ops), 300)
 	for _, o := range ops {

@@ -34,13 +34,21 @@ type function struct {
 type param struct{ name, typ string }
 
 // facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
-// engine/ops.
+// engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
 	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
 	for _, dir := range []string{opsDir, compositeDir} {
 		if err := declare(dir, declared, imports); err != nil {
 			return err
 		}
+	}
+	text, err := pointwise(ops, declared)
+	if err != nil {
+		return err
+	}
+	out.write(pointwiseFile, text)
+	if err := declareFile(pointwiseFile, text, declared, imports); err != nil {
+		return err
 	}
 	var all []*function
 	seen := map[string]bool{}
@@ -51,7 +59,7 @@ func facade(out *output, ops []*schema.Operator) error {
 		seen[o.GoName()] = true
 		f, ok := declared[o.GoName()]
 		if !ok {
-			return fmt.Errorf("%s: there is no func %s in %s or %s", o.ID(), o.GoName(), opsDir, compositeDir)
+			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
 		f.op, f.any = o.Name, o.Tagged("metadata")
 		outs := len(f.params) - len(o.Args)
@@ -74,33 +82,41 @@ func declare(dir string, declared map[string]*function, imports map[string]strin
 	if err != nil {
 		return err
 	}
-	set := token.NewFileSet()
 	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_") {
+			continue // what is generated is going to be another
 		}
-		file, err := parser.ParseFile(set, path, nil, 0)
-		if err != nil {
+		if err := declareFile(path, nil, declared, imports); err != nil {
 			return err
 		}
-		for _, i := range file.Imports {
-			p := strings.Trim(i.Path.Value, `"`)
-			imports[filepath.Base(p)] = p
+	}
+	return nil
+}
+
+// declareFile reads a file, or the text that it is going to have.
+func declareFile(path string, text any, declared map[string]*function, imports map[string]string) error {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, text, 0)
+	if err != nil {
+		return err
+	}
+	for _, i := range file.Imports {
+		p := strings.Trim(i.Path.Value, `"`)
+		imports[filepath.Base(p)] = p
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || !f.Name.IsExported() {
+			continue
 		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !f.Name.IsExported() {
-				continue
-			}
-			if declared[f.Name.Name] != nil {
-				return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
-			}
-			made := read(set, f)
-			if made.composed = dir == compositeDir; made.composed {
-				made.params = made.params[1:] // the façade
-			}
-			declared[f.Name.Name] = made
+		if declared[f.Name.Name] != nil {
+			return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
 		}
+		made := read(set, f)
+		if made.composed = filepath.Dir(path) == compositeDir; made.composed {
+			made.params = made.params[1:] // the façade
+		}
+		declared[f.Name.Name] = made
 	}
 	return nil
 }

@@ -14,14 +14,17 @@ import (
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../../..")
 	out := &output{files: map[string][]byte{}}
-	ops, err := schema.Load("engine/schema/operators")
+	ops, err := schema.Load("engine")
 	require.NoError(t, err)
 	require.NoError(t, generateKernels(out))
+	require.NoError(t, generateCached(out))
+	require.NoError(t, facade(out, ops))
 	require.NoError(t, generateC(out, ops))
 	require.NoError(t, generatePython(out, ops))
 	require.NoError(t, generateNode(out, ops))
 	generateNames(out)
 	generateDocs(out, ops)
+	require.NoError(t, generateCases(out, ops))
 	require.NoError(t, out.err)
 	for path, want := range out.files {
 		got, err := os.ReadFile(path)

@@ -80,7 +80,7 @@ func run() error {
 	if err := generateCached(out); err != nil {
 		return err
 	}
-	ops, err := schema.Load("engine/schema/operators")
+	ops, err := schema.Load("engine")
 	if err != nil {
 		return err
 	}

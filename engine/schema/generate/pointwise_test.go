@@ -1,0 +1,112 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// loadEntries loads entries beside a unit with three kernels.
+func loadEntries(t *testing.T, text string) []*schema.Operator {
+	t.Helper()
+	engine := t.TempDir()
+	units := `{"less", "b>TT", LT_ALL(Less)}, {"up", "T>T", LT_ALL(Up)}, {"join", "C>TT", LT_ALL(Join)}`
+	for file, text := range map[string]string{"schema/operators/family.yaml": text, schema.Units + "/some.h": units} {
+		file = filepath.Join(engine, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	ops, err := schema.Load(engine)
+	require.NoError(t, err)
+	return ops
+}
+
+// elementwise is an entry with a kernel.
+func elementwise(signature, facts string) string {
+	return "- func: " + signature + "\n  category: pointwise\n  dtypes: all\n  tags: [elementwise]\n  since: '0.1'\n  doc: |\n    Says what\n    it does.\n" + facts
+}
+
+// An entry with a kernel gives a row of its facts, and the function that runs it where no file has one.
+func TestRowsAndFunctionsOfEntries(t *testing.T) {
+	ops := loadEntries(t, elementwise("special.more(Tensor self, Tensor|Scalar type) -> Tensor", "  variants: [method, inplace]\n  promotion: bool\n  kernel: less\n  runs: [swapped, exact]\n")+
+		elementwise("polar:parts(Tensor polar_parts, Tensor polarParts) -> Tensor", "  variants: [function]\n  promotion: complex\n  kernel: join\n")+
+		elementwise("up(Tensor self, *, float by=1) -> Tensor", "  variants: [function, out]\n  promotion: promote_float\n  kernel: up\n"))
+	text, err := pointwise(ops, map[string]*function{"Up": {}})
+	require.NoError(t, err)
+	out := &output{files: map[string][]byte{}}
+	out.write(pointwiseFile, text)
+	require.NoError(t, out.err)
+	assert.Equal(t, goBanner+`package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	specialMore = &pointwise{name: "special_more", kernel: kernel.Get("less"), rule: compare, swapped: true, exact: true}
+	polarParts  = &pointwise{name: "polar", kernel: kernel.Get("join"), rule: complexOf}
+	up          = &pointwise{name: "up", kernel: kernel.Get("up"), rule: promoteFloat}
+)
+
+// SpecialMore is the operator special.more.
+//
+// Says what
+// it does.
+func SpecialMore(out, self, type_ *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialMore.run(out, nil, self, type_)
+}
+
+// PolarParts is the operator polar.
+//
+// Says what
+// it does.
+func PolarParts(polar_parts, polarParts_ *tensor.Tensor) (*tensor.Tensor, error) {
+	return polarParts.run(nil, nil, polar_parts, polarParts_)
+}
+`, string(out.files[pointwiseFile]))
+}
+
+// What an entry does not say all of needs a function, and what Go has a name for already needs another.
+func TestRowsThatCannotBe(t *testing.T) {
+	const facts = "  variants: [function]\n  promotion: promote\n  kernel: up\n"
+	for signature, want := range map[string]string{
+		"lift(Tensor self, *, float by=1) -> Tensor": "there is no func Lift in engine/ops",
+		"lift(Tensor? self) -> Tensor":               "there is no func Lift in engine/ops",
+		"range(Tensor self) -> Tensor":               "a row cannot be called range in Go",
+		"max(Tensor self) -> Tensor":                 "a row cannot be called max in Go",
+	} {
+		_, err := pointwise(loadEntries(t, elementwise(signature, facts)), map[string]*function{})
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "family.yaml: "+signature+": ")
+	}
+	text, err := pointwise(loadEntries(t, elementwise("max(Tensor self) -> Tensor", facts+"  go: Largest\n")), map[string]*function{})
+	require.NoError(t, err)
+	assert.Contains(t, text, "return largest.run(nil, nil, self)")
+}
+
+// The functions that stay in engine/ops beside their rows do more than the rows say.
+func TestHandWrittenFunctionsSayMore(t *testing.T) {
+	t.Chdir("../../..")
+	ops, err := schema.Load("engine")
+	require.NoError(t, err)
+	files, err := filepath.Glob(opsDir + "/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if file == pointwiseFile {
+			continue
+		}
+		for _, o := range ops {
+			if o.Kernel != "" && o.Plain() {
+				assert.NotRegexp(t, `func `+o.GoName()+`\([^{]*\{\s*return `+rowName(o)+`\.run\(`, string(text), "%s: the entry %s says that", file, o.ID())
+			}
+		}
+	}
+}

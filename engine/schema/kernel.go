@@ -1,0 +1,109 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Units is the folder of the kernels' sources below engine.
+const Units = "kernel/src/units"
+
+// Runs are the words that an entry's runs may have: what its kernel's row has beside the promotion. Each is a field of engine/ops'
+// pointwise.
+var Runs = map[string]string{
+	"exact":     "out must have the result's dtype",
+	"swapped":   "the kernel takes the two operands in the other order",
+	"unrounded": "operands without dimensions are not rounded to a 16-bit dtype before they are computed with",
+	"wide":      "complex results have parts of at least 32 bits",
+}
+
+var kernelRow = regexp.MustCompile(`\{"(\w+)", "([^"]*)",`)
+
+// readKernels reads the names and signatures of the kernels from the tables of a folder of units.
+func readKernels(dir string) (map[string]string, error) {
+	units, err := filepath.Glob(filepath.Join(dir, "*.h"))
+	if err != nil {
+		return nil, err
+	}
+	kernels := map[string]string{}
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range kernelRow.FindAllSubmatch(text, -1) {
+			kernels[string(m[1])] = string(m[2])
+		}
+	}
+	return kernels, nil
+}
+
+// checkKernel holds the kernel of an entry to the signature that it has, and to the entry's own.
+func (o *Operator) checkKernel(kernels map[string]string) error {
+	if o.Kernel == "" {
+		if o.Runs != nil {
+			return fmt.Errorf("runs is about a kernel")
+		}
+		return nil
+	}
+	for i, word := range o.Runs {
+		if _, ok := Runs[word]; !ok {
+			return fmt.Errorf("runs %q is not one of %v", word, slices.Sorted(maps.Keys(Runs)))
+		}
+		if slices.Contains(o.Runs[:i], word) {
+			return fmt.Errorf("runs %q is there twice", word)
+		}
+	}
+	signature, ok := kernels[o.Kernel]
+	if !ok {
+		return fmt.Errorf("kernel %q is in no table of engine/%s", o.Kernel, Units)
+	}
+	if !o.Tagged("elementwise") || len(o.Returns) != 1 || o.Returns[0].Type != (Type{Base: "Tensor"}) {
+		return fmt.Errorf("kernel goes with the tag elementwise and one result that is a tensor")
+	}
+	promotion := Promotions[o.Promotion]
+	if promotion.Rule == "" {
+		return fmt.Errorf("promotion %q is not one that the row of a kernel follows: %s", o.Promotion, strings.Join(rules(), ", "))
+	}
+	output, inputs, whole := strings.Cut(signature, ">")
+	switch n := o.tensors(); {
+	case !whole || output != promotion.Writes:
+		return fmt.Errorf("kernel %q has the signature %q, and the promotion %s wants one that begins with \"%s>\"", o.Kernel, signature, o.Promotion, promotion.Writes)
+	case len(inputs) != n:
+		return fmt.Errorf("kernel %q has the signature %q, which reads %d tensors, and the operator has %d", o.Kernel, signature, len(inputs), n)
+	case slices.Contains(o.Runs, "swapped") && n != 2:
+		return fmt.Errorf("runs swapped goes with two tensors, and the operator has %d", n)
+	}
+	return nil
+}
+
+// rules are the promotions that the row of a kernel can follow.
+func rules() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(Promotions)), func(name string) bool { return Promotions[name].Rule == "" })
+}
+
+// tensors counts the arguments that the kernel of the operator reads.
+func (o *Operator) tensors() int {
+	n := 0
+	for _, a := range o.Args {
+		if a.isTensor() {
+			n++
+		}
+	}
+	return n
+}
+
+// isTensor tells whether the argument is a tensor, or a number in its place.
+func (a Arg) isTensor() bool {
+	return !a.Type.List && (a.Type.Base == "Tensor" || a.Type.Base == "Operand")
+}
+
+// Plain tells whether the arguments are the tensors that the kernel reads, and nothing else.
+func (o *Operator) Plain() bool {
+	return !slices.ContainsFunc(o.Args, func(a Arg) bool { return !a.isTensor() || a.Type.Optional || a.Mutated })
+}
