@@ -24,17 +24,17 @@ func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev 
 	return given, dev, err
 }
 
-// factory opens the output that a creation function fills: an out has the dtype that was asked for, or any where none was.
+// factory opens the output that a creation function fills: an out has the dtype and is on the device that were asked for, or any
+// where none was.
 func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
-	to = iter.Output{Op: op, Out: out, Sizes: size, DType: given, Exact: true}
-	if out == nil {
-		to.DType, to.Device, err = options(op, given, otherwise, layout, dev)
-	} else {
-		to.Device = out.Device()
-		if given == dtype.None {
-			to.DType = out.DType()
+	to = iter.Output{Op: op, Out: out, Sizes: size, Exact: true}
+	if out != nil {
+		otherwise = out.DType()
+		if dev.IsNone() {
+			dev = out.Device()
 		}
 	}
+	to.DType, to.Device, err = options(op, given, otherwise, layout, dev)
 	if err == nil {
 		err = to.Open()
 	}

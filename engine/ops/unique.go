@@ -213,9 +213,8 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := iter.Output{Op: op, Out: out, Sizes: elements.Sizes(), DType: dtype.Bool, Device: elements.Device(), Sharing: iter.Beside}
 	if found.IsMeta() {
-		return to.Done(to.Open())
+		return s.result(out, found)
 	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
 	s.Keep(sorted, err)
@@ -229,11 +228,8 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		kernel.Call(fn, unsafe.Pointer(&args))
 	})
 	// Everything is found before out, which may be any of the inputs, is touched.
-	err = to.Open()
-	if err == nil && invert {
-		_, err = LogicalNot(to.To, found)
-	} else if err == nil {
-		err = copyTo(&to, found)
+	if invert {
+		_, s.Err = LogicalNot(found, found)
 	}
-	return to.Done(err)
+	return s.result(out, found)
 }
