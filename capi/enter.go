@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -43,13 +44,23 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	if c.mode == C.LT_OUT {
 		err = f.runOut()
 	} else {
-		err = calls[c.op](aten.Ctx{}, f)
+		err = calls[c.op](f.context(), f)
 	}
 	if err != nil {
 		return fail(err)
 	}
 	return C.TENSOR_OK
 }
+
+// context is what the call knows of its thread. The record is C's, since Go has no storage by thread.
+func (f frame) context() aten.Ctx { return aten.With((*aten.Modes)(unsafe.Pointer(&f.c.thread.modes))) }
+
+// C's record of a thread's modes is Go's.
+var (
+	_ [unsafe.Sizeof(aten.Modes{})]struct{}            = [C.sizeof_lt_modes]struct{}{}
+	_ [unsafe.Offsetof(aten.Modes{}.Grad)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.grad)]struct{}{}
+	_ [unsafe.Offsetof(device.Device{}.Index)]struct{} = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
+)
 
 // runOut runs a call that writes to given tensors. When it fails, they have the shapes that they had.
 func (f frame) runOut() (err error) {
@@ -71,7 +82,7 @@ func (f frame) runOut() (err error) {
 			}
 		}
 	}()
-	err = calls[f.c.op](aten.Ctx{}, f)
+	err = calls[f.c.op](f.context(), f)
 	done = true
 	return err
 }

@@ -97,7 +97,7 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 }
 
 func (f frame) storage(i int) *storage.Storage {
-	s := of(at[*C.lt_slot](f.value(i))).storage
+	s := of(at[*C.lt_slot](f.value(i))).storage()
 	if s.Moving() {
 		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))
 	}
@@ -106,12 +106,12 @@ func (f frame) storage(i int) *storage.Storage {
 
 func (f frame) generatorOptional(i int) *random.Generator {
 	if s := at[*C.lt_slot](f.value(i)); s != nil {
-		return of(s).generator
+		return of(s).generator()
 	}
 	return nil
 }
 
-func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.value(i))).generator }
+func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.value(i))).generator() }
 
 func (f frame) scalar(i int) dtype.Scalar { return readScalar(unsafe.Pointer(f.value(i))) }
 

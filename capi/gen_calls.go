@@ -958,6 +958,8 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },      // get_default_dtype
 	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                          // set_default_device
 	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },    // get_default_device
+	func(c aten.Ctx, f frame) error { return c.SetGradEnabled(f.bool(0)) },                              // set_grad_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.IsGradEnabled(); return f.setBool(err, r0) },         // is_grad_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) }, // parse_device
 	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                // set_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },          // get_num_threads

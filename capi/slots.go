@@ -14,7 +14,6 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
-	pointer "github.com/mattn/go-pointer"
 )
 
 // quarantine is how many freed slots wait before one is used again, so that a stale handle is caught long after.
@@ -22,15 +21,12 @@ const quarantine = 512
 
 // slot is the Go side of a handle's C struct.
 type slot struct {
-	c         *C.lt_slot
-	tensor    *tensor.Tensor
-	storage   *storage.Storage
-	generator *random.Generator
-	dims      *C.int64_t // what sizes and strides take that are too many for the C struct; kept for the handles to come
+	c      *C.lt_slot
+	tensor *tensor.Tensor // nil where the handle is that of another object, which has a name
+	dims   *C.int64_t     // what sizes and strides take that are too many for the C struct; kept for the handles to come
 }
 
-// chunkSlots are made at a time. go-pointer keeps a chunk's Go side alive for as long as C's slots hold its key, which is
-// for life: making and freeing a handle touch neither go-pointer's map nor its allocator.
+// chunkSlots are made at a time, and never freed.
 const chunkSlots = 1024
 
 type chunk [chunkSlots]slot
@@ -68,7 +64,7 @@ func handleOf(c *C.lt_slot) unsafe.Pointer {
 }
 
 // take gives a free slot of a thread's what a handle is to hold.
-func take(thread *C.lt_thread, t *tensor.Tensor, st *storage.Storage, g *random.Generator) (*slot, error) {
+func take(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
 	if thread.ready == nil {
 		if err := refill(thread); err != nil {
 			return nil, err
@@ -78,7 +74,7 @@ func take(thread *C.lt_thread, t *tensor.Tensor, st *storage.Storage, g *random.
 	thread.ready = c.next
 	thread.taken++
 	s := of(c)
-	s.tensor, s.storage, s.generator = t, st, g
+	s.tensor = t
 	return s, nil
 }
 
@@ -139,12 +135,11 @@ func grow() error {
 	if first == nil {
 		return status.Memoryf("no more handles: %d are in use, and there is no memory for more: %v", slots.made, err)
 	}
-	key := pointer.Save(new(chunk))
-	made := pointer.Restore(key).(*chunk)
+	made := new(chunk)
 	slots.chunks[slots.made/chunkSlots] = made
 	for i := range made {
 		c := (*C.lt_slot)(unsafe.Add(unsafe.Pointer(first), i*C.LT_SLOT_BYTES))
-		c.key, c.number = key, C.int32_t(slots.made+int64(i))
+		c.number = C.int32_t(slots.made + int64(i))
 		made[i].c = c
 		join(c, c, 1)
 	}
@@ -185,18 +180,23 @@ func queue(c *C.lt_slot) {
 }
 
 func release(thread *C.lt_thread, s *slot) {
-	t, st := s.tensor, s.storage
+	t, key := s.tensor, s.c.name
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
-	s.tensor, s.storage, s.generator = nil, nil, nil
+	s.tensor, s.c.name = nil, nil
 	put(thread, s.c)
 	if t != nil {
 		t.Recycle()
-	}
-	if st != nil {
+	} else if st, ok := forget(key).(*storage.Storage); ok {
 		st.Release()
 	}
 }
+
+// storage is that of a storage's handle, nil for other handles.
+func (s *slot) storage() *storage.Storage { return named[*storage.Storage](s.c.name) }
+
+// generator is that of a generator's handle.
+func (s *slot) generator() *random.Generator { return named[*random.Generator](s.c.name) }
 
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
@@ -218,7 +218,7 @@ func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.
 
 // newTensor makes a handle that owns t.
 func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
-	s, err := take(thread, t, nil, nil)
+	s, err := take(thread, t)
 	if err != nil {
 		t.Release()
 		return nil, err
@@ -228,19 +228,21 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 }
 
 func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {
-	s, err := take(thread, nil, st, nil)
+	s, err := take(thread, nil)
 	if err != nil {
 		st.Release()
 		return nil, err
 	}
+	s.c.name = name(st)
 	return publish(s, C.LT_STORAGE, large(st)), nil
 }
 
 func newGenerator(thread *C.lt_thread, g *random.Generator) (*C.lt_slot, error) {
-	s, err := take(thread, nil, nil, g)
+	s, err := take(thread, nil)
 	if err != nil {
 		return nil, err
 	}
+	s.c.name = name(g)
 	return publish(s, C.LT_GENERATOR, false), nil
 }
 

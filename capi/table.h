@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "../include/tensor.h"
+
 enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3 };
 enum { LT_EMPTY = 0, LT_LIVE = 1, LT_DEAD = 2 };
 enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 << 24 };
@@ -13,7 +15,7 @@ enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 <
 typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
-  void *key;             // go-pointer's key of the Go side of the slot's chunk
+  void *name;            // of the Go object, where it is not a tensor
   struct lt_slot *next;  // in the queue of freed slots, or in a list of free ones
   int64_t queued;        // length of that queue from this slot on
   uint8_t kind;
@@ -28,6 +30,13 @@ typedef struct lt_slot {
   int64_t inline_dims[2 * LT_INLINE_DIMS];
 } lt_slot;
 
+// What a thread has set for its calls: engine/aten's Modes, which reads and writes it in place.
+typedef struct lt_modes {
+  int8_t device_type;  // the default device
+  int16_t device_index;
+  uint8_t grad;
+} lt_modes;
+
 // What one thread's running calls use. A slot that is freed stays as it is until no pin names it.
 // Records are never freed: the thread that comes after takes over the one of a thread that ended.
 typedef struct lt_thread {
@@ -41,6 +50,7 @@ typedef struct lt_thread {
   // more slots the thread has taken than given back.
   lt_slot *ready, *spent, *spent_last;
   int64_t spent_count, taken;
+  lt_modes modes;
 } lt_thread;
 
 // Makes the next slots usable; returns the first, NULL with errno when there is no memory or the

@@ -2813,11 +2813,21 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d);
 // The dtype of float numbers and of factories that are given none: float32 at first.
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out);
 
-// Sets the device of factories that are given none.
+// Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
+// those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
+// is the CPU.
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device);
 
-// The device of factories that are given none: the CPU at first.
+// The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts.
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out);
+
+// Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
+// that start later, keep theirs. In this version nothing is recorded in either case.
+TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled);
+
+// Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
+// nothing is recorded in either case.
+TENSOR_API tensor_status tensor_is_grad_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);

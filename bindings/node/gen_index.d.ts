@@ -4660,13 +4660,25 @@ export function setDefaultDtype(d: DType): void;
  */
 export function getDefaultDtype(): DType;
 /**
- * Sets the device of factories that are given none.
+ * Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
+ * those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
+ * is the CPU.
  */
 export function setDefaultDevice(device: Device): void;
 /**
- * The device of factories that are given none: the CPU at first.
+ * The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts.
  */
 export function getDefaultDevice(): Device;
+/**
+ * Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
+ * that start later, keep theirs. In this version nothing is recorded in either case.
+ */
+export function setGradEnabled(enabled: boolean): void;
+/**
+ * Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
+ * nothing is recorded in either case.
+ */
+export function isGradEnabled(): boolean;
 /**
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
  */

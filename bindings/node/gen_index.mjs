@@ -355,6 +355,7 @@ const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
 const lt_isConj = lt.isConj;
+const lt_isGradEnabled = lt.isGradEnabled;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
@@ -649,6 +650,7 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
+const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
 const lt_sgn = lt.sgn;
@@ -1148,6 +1150,7 @@ export {
   lt_int64 as int64,
   lt_int8 as int8,
   lt_isConj as isConj,
+  lt_isGradEnabled as isGradEnabled,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
@@ -1442,6 +1445,7 @@ export {
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
+  lt_setGradEnabled as setGradEnabled,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
   lt_sgn as sgn,

@@ -16,6 +16,7 @@ import (
 // Ctx is what a call carries beside its arguments.
 type Ctx struct {
 	passed tensor.Keys // layers that the call has left behind
+	modes  *Modes      // of the calling thread; nil where there is none, whose calls know the initial ones
 }
 
 // Past is c for calls that a backend makes on the same tensors: the layers of k are behind them.

@@ -917,6 +917,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 		err = refused("zeros", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
 	wrote(out)
 	return
@@ -931,6 +932,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 		err = refused("ones", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Ones(out, size, d, layout, dev)
 	wrote(out)
 	return
@@ -945,6 +947,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 		err = refused("full", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
 	wrote(out)
 	return
@@ -959,6 +962,7 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 		err = refused("empty", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
 	wrote(out)
 	return
@@ -966,16 +970,19 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 
 // EmptyStrided is the operator empty_strided.
 func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	dev = c.place(dev)
 	return ops.EmptyStrided(size, stride, d, layout, dev)
 }
 
 // EmptyPermuted is the operator empty_permuted.
 func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	dev = c.place(dev)
 	return ops.EmptyPermuted(size, physical, d, layout, dev)
 }
 
 // ScalarTensor is the operator scalar_tensor.
 func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	dev = c.place(dev)
 	return ops.ScalarTensor(value, d, layout, dev)
 }
 
@@ -988,6 +995,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 		err = refused("arange", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
 	wrote(out)
 	return
@@ -1002,6 +1010,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 		err = refused("arange", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
 	wrote(out)
 	return
@@ -1016,6 +1025,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 		err = refused("arange", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Arange(out, end, d, layout, dev)
 	wrote(out)
 	return
@@ -1030,6 +1040,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 		err = refused("range", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
 	wrote(out)
 	return
@@ -1044,6 +1055,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 		err = refused("linspace", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
 	wrote(out)
 	return
@@ -1088,6 +1100,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 		err = refused("logspace", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
 	wrote(out)
 	return
@@ -1132,6 +1145,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 		err = refused("eye", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Eye(out, n, d, layout, dev)
 	wrote(out)
 	return
@@ -1146,6 +1160,7 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 		err = refused("eye", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
 	wrote(out)
 	return
@@ -1153,11 +1168,13 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 
 // TrilIndices is the operator tril_indices.
 func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	dev = c.place(dev)
 	return ops.TrilIndices(row, col, offset, d, layout, dev)
 }
 
 // TriuIndices is the operator triu_indices.
 func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	dev = c.place(dev)
 	return ops.TriuIndices(row, col, offset, d, layout, dev)
 }
 
@@ -3040,16 +3057,6 @@ func (c Ctx) GetDefaultDtype() (dtype.DType, error) {
 	return ops.GetDefaultDtype()
 }
 
-// SetDefaultDevice is the operator set_default_device.
-func (c Ctx) SetDefaultDevice(d device.Device) error {
-	return ops.SetDefaultDevice(d)
-}
-
-// GetDefaultDevice is the operator get_default_device.
-func (c Ctx) GetDefaultDevice() (device.Device, error) {
-	return ops.GetDefaultDevice()
-}
-
 // ParseDevice is the operator parse_device.
 func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
@@ -3120,6 +3127,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 		err = refused("rand", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3134,6 +3142,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 		err = refused("randn", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3148,6 +3157,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 		err = refused("randint", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3162,6 +3172,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 		err = refused("randint", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3176,6 +3187,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 		err = refused("randperm", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3252,6 +3264,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 		err = refused("normal", key)
 		return
 	}
+	dev = c.place(dev)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -5123,6 +5136,7 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2
 
 // FromFile is the operator from_file.
 func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	dev = c.place(dev)
 	return ops.FromFile(filename, share, size, d, l, dev)
 }
 

@@ -4,7 +4,6 @@ package device
 import (
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/status"
 )
@@ -21,6 +20,8 @@ const (
 	MPS    Type = 3
 	XPU    Type = 4
 	XLA    Type = 5
+
+	TypeCount = 6 // the number of types
 )
 
 var names = []string{CPU: "cpu", CUDA: "cuda", Meta: "meta", MPS: "mps", XPU: "xpu", XLA: "xla"}
@@ -38,7 +39,7 @@ type Device struct {
 	Index int16
 }
 
-// None asks for the default device.
+// None asks for the device that the call implies: that of an operand, or the default one.
 var None = Device{NoType, -1}
 
 // Host is the CPU.
@@ -77,23 +78,11 @@ func Parse(s string) (Device, error) {
 	return Device{t, int16(i)}, nil
 }
 
-var current atomic.Uint32
-
-// Default is where factories that are given no device put their tensors.
-func Default() Device {
-	v := current.Load()
-	return Device{Type(int8(v >> 16)), int16(v) - 1}
-}
-
-// SetDefault changes Default.
-func SetDefault(d Device) { current.Store(uint32(uint8(d.Type))<<16 | uint32(uint16(d.Index+1))) }
-
-// Resolve replaces None by the default device and refuses devices that no backend of this process serves.
+// Resolve replaces None by the CPU and refuses devices that no backend of this process serves.
 func Resolve(op string, d Device) (Device, error) {
-	if d.IsNone() {
-		d = Default()
-	}
 	switch d.Type {
+	case NoType:
+		return Host, nil
 	case CPU:
 		if d.Index > 0 {
 			return d, status.Runtimef("%s: device %v does not exist; there is one cpu device, index 0", op, d)

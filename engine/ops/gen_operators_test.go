@@ -278,6 +278,8 @@ var operators = map[string]any{
 	"get_default_dtype":        ctx.GetDefaultDtype,
 	"set_default_device":       ctx.SetDefaultDevice,
 	"get_default_device":       ctx.GetDefaultDevice,
+	"set_grad_enabled":         ctx.SetGradEnabled,
+	"is_grad_enabled":          ctx.IsGradEnabled,
 	"parse_device":             ctx.ParseDevice,
 	"set_num_threads":          ctx.SetNumThreads,
 	"get_num_threads":          ctx.GetNumThreads,

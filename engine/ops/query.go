@@ -61,18 +61,6 @@ func SetDefaultDtype(d dtype.DType) error {
 // GetDefaultDtype is the dtype of float numbers and factories.
 func GetDefaultDtype() (dtype.DType, error) { return dtype.Default(), nil }
 
-// SetDefaultDevice sets where factories put tensors.
-func SetDefaultDevice(d device.Device) error {
-	if d.IsNone() {
-		d = device.Host
-	}
-	device.SetDefault(d)
-	return nil
-}
-
-// GetDefaultDevice is where factories put tensors.
-func GetDefaultDevice() (device.Device, error) { return device.Default(), nil }
-
 // ParseDevice reads a device's name.
 func ParseDevice(text string) (device.Device, error) { return device.Parse(text) }
 

@@ -6,7 +6,6 @@ import "C"
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/status"
 )
@@ -24,7 +23,7 @@ var memory struct {
 	failing                            atomic.Int64 // allocations until one is made to fail; 0 for none
 
 	mu     sync.Mutex
-	large  []block
+	large  []Block
 	parked []Parking
 }
 
@@ -32,13 +31,6 @@ var memory struct {
 type Parking interface {
 	Held() (storages, bytes int64)
 	Empty()
-}
-
-// block is memory of this package's own, at least as much as was asked for.
-type block struct {
-	data unsafe.Pointer
-	size int64
-	slab *slab // that it was cut from, nil for large blocks
 }
 
 // sanitized tells that an address sanitizer watches. It knows the bounds of malloc's blocks, and tells of those that were
@@ -73,98 +65,98 @@ func raisePeak() {
 }
 
 // allocate returns a block of at least size bytes (size > 0).
-func allocate(op string, size int64, zero bool) (block, error) {
+func allocate(op string, size int64, zero bool) (Block, error) {
 	if size > 1<<62 {
-		return block{}, status.Memoryf("%s: cannot allocate %d bytes", op, size)
+		return Block{}, status.Memoryf("%s: cannot allocate %d bytes", op, size)
 	}
 	size = rounded(size)
 	if err := account(op, size); err != nil {
-		return block{}, err
+		return Block{}, err
 	}
 	b, found := recycled(size)
 	zeroed := false
 	if !found {
 		var err error
 		if b, zeroed, err = system(op, size); err != nil {
-			return block{}, err
+			return Block{}, err
 		}
 	}
-	memory.inUse.Add(b.size - size)
+	memory.inUse.Add(b.Size - size)
 	memory.blocks.Add(1)
 	raisePeak()
 	if zero && !zeroed {
-		C.lt_zero(b.data, C.size_t(size))
+		C.lt_zero(b.Data, C.size_t(size))
 	}
 	return b, nil
 }
 
 // obtain asks for a block that no large one freed before serves, and tells whether it is zero.
-func obtain(size int64) (b block, zeroed bool) {
+func obtain(size int64) (b Block, zeroed bool) {
 	switch {
 	case sanitized:
-		return block{data: C.lt_alloc(C.size_t(size)), size: size}, false
+		return Block{Data: C.lt_alloc(C.size_t(size)), Size: size}, false
 	case size >= largeLimit:
 		memory.mu.Lock()
 		evict(max(cacheLeast, spare()))
 		memory.mu.Unlock()
-		return block{data: C.lt_map_large(C.size_t(size)), size: size}, true
+		return Block{Data: C.lt_map_large(C.size_t(size)), Size: size}, true
 	}
 	return take(size), false
 }
 
 // system is obtain, after giving the cache to the system when that has no memory.
-func system(op string, size int64) (block, bool, error) {
+func system(op string, size int64) (Block, bool, error) {
 	if limit := memory.limit.Load(); limit > 0 && memory.inUse.Load()+memory.cached.Load() > limit {
 		EmptyCache()
 	}
 	b, zeroed := obtain(size)
-	if b.data == nil {
+	if b.Data == nil {
 		EmptyCache()
 		b, zeroed = obtain(size)
 	}
-	if b.data == nil {
+	if b.Data == nil {
 		memory.inUse.Add(-size)
-		return block{}, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
+		return Block{}, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
 	}
 	return b, zeroed, nil
 }
 
 // recycled takes a large block that was freed before, of those that fit best the last one, which a processor's caches may
 // still hold.
-func recycled(size int64) (b block, found bool) {
+func recycled(size int64) (b Block, found bool) {
 	if size < largeLimit {
-		return block{}, false
+		return Block{}, false
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
 	best := -1
 	for i, b := range memory.large {
-		if b.size >= size && b.size-size <= size/slack && (best < 0 || b.size <= memory.large[best].size) {
+		if b.Size >= size && b.Size-size <= size/slack && (best < 0 || b.Size <= memory.large[best].Size) {
 			best = i
 		}
 	}
 	if best < 0 {
-		return block{}, false
+		return Block{}, false
 	}
 	b = memory.large[best]
 	memory.large = append(memory.large[:best], memory.large[best+1:]...)
-	memory.cached.Add(-b.size)
+	memory.cached.Add(-b.Size)
 	return b, true
 }
 
 // release gives a block back, a large one to the cache while there is room.
-func (b block) release() {
-	memory.inUse.Add(-b.size)
+func (b Block) release() {
+	memory.inUse.Add(-b.Size)
 	memory.blocks.Add(-1)
 	switch {
 	case sanitized:
-		C.lt_free(b.data)
+		C.lt_free(b.Data)
 	case b.slab != nil:
-		b.slab.put(b.data)
+		b.slab.put(b.Data)
 	default:
 		memory.mu.Lock()
 		memory.large = append(memory.large, b)
-		memory.cached.Add(b.size)
+		memory.cached.Add(b.Size)
 		evict(min(cacheLimit, max(cacheLeast, spare())))
 		memory.mu.Unlock()
 	}
@@ -181,8 +173,8 @@ func evict(limit int64) {
 	for memory.cached.Load() > limit {
 		b := memory.large[0]
 		memory.large = memory.large[1:]
-		memory.cached.Add(-b.size)
-		C.lt_unmap_large(b.data, C.size_t(b.size))
+		memory.cached.Add(-b.Size)
+		C.lt_unmap_large(b.Data, C.size_t(b.Size))
 	}
 }
 

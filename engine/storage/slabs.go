@@ -84,13 +84,13 @@ func classOf(size int64) (number int, blockSize int64) {
 }
 
 // take gives a block for size bytes; no data when there is no memory.
-func take(size int64) block {
+func take(size int64) Block {
 	number, blockSize := classOf(size)
 	c := &classes[number]
 	c.Lock()
 	defer c.Unlock()
 	if len(c.open) == 0 && !c.grow(blockSize) {
-		return block{}
+		return Block{}
 	}
 	s := c.open[0]
 	n := s.free[len(s.free)-1]
@@ -102,7 +102,7 @@ func take(size int64) block {
 		warmBytes.Add(-s.size)
 	}
 	s.warm[n] = true
-	return block{unsafe.Add(s.base, int64(n)*s.size), size, s}
+	return Block{unsafe.Add(s.base, int64(n)*s.size), size, s}
 }
 
 // grow adds a slab.

@@ -17,7 +17,7 @@ import (
 type Storage struct {
 	data     unsafe.Pointer
 	nbytes   int64
-	block    block // behind data; none when the bytes are another owner's
+	block    Block // behind data; none when the bytes are another owner's
 	refs     int64
 	version  int64 // how often operators have written
 	device   device.Device
@@ -61,15 +61,18 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	if nbytes < 0 {
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	}
-	s.nbytes, s.block, s.device, s.readOnly = nbytes, block{}, d, false
+	a, err := allocatorOf(op, d)
+	if err != nil {
+		return err
+	}
+	s.nbytes, s.block, s.device, s.readOnly = nbytes, Block{}, d, false
 	s.fixed.Store(false)
 	s.refs, s.version = 1, 0
-	if nbytes == 0 || d.Type == device.Meta {
+	if nbytes == 0 {
 		return nil
 	}
-	var err error
-	s.block, err = allocate(op, nbytes, zero)
-	s.data = s.block.data
+	s.block, err = a.Allocate(op, d, nbytes, zero)
+	s.data = s.block.Data
 	return err
 }
 
@@ -85,17 +88,17 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if sanitized || s.backing != nil || s.fixed.Load() || s.block.size == 0 || s.block.size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if s.block.slab == nil || s.backing != nil || s.fixed.Load() || s.block.Size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
-	memory.inUse.Add(-s.block.size)
+	memory.inUse.Add(-s.block.Size)
 	s.refs = 0
 	return true
 }
 
 // Unpark makes a parked storage new again, as Init does: nbytes must be of the class of its block.
 func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
-	if err := account(op, s.block.size); err != nil {
+	if err := account(op, s.block.Size); err != nil {
 		return err
 	}
 	raisePeak()
@@ -108,9 +111,9 @@ func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
 
 // Discard frees a parked storage's block.
 func (s *Storage) Discard() {
-	memory.inUse.Add(s.block.size)
+	memory.inUse.Add(s.block.Size)
 	s.block.release()
-	s.data, s.block = nil, block{}
+	s.data, s.block = nil, Block{}
 }
 
 // Wrote counts a write by an operator. What is written through borrowed addresses nobody counts.
@@ -120,10 +123,10 @@ func (s *Storage) Wrote() { atomic.AddInt64(&s.version, 1) }
 func (s *Storage) Version() int64 { return atomic.LoadInt64(&s.version) }
 
 // Capacity is the size of the block behind the bytes.
-func (s *Storage) Capacity() int64 { return s.block.size }
+func (s *Storage) Capacity() int64 { return s.block.Size }
 
 // Class is the class of the storage's block.
-func (s *Storage) Class() int64 { return ParkClass(s.block.size) }
+func (s *Storage) Class() int64 { return ParkClass(s.block.Size) }
 
 // FromExternal wraps nbytes at data, which owner keeps alive.
 func FromExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) *Storage {
@@ -208,8 +211,8 @@ func (s *Storage) free() {
 	if backing != nil {
 		backing.release(s, data)
 	} else if data != nil {
-		s.block.release()
-		s.block = block{}
+		allocators[s.device.Type].Free(s.device, s.block)
+		s.block = Block{}
 	}
 }
 
@@ -241,16 +244,16 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 		return nil
 	case !s.Resizable():
 		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.holder())
-	case s.device.Type == device.Meta || nbytes <= s.block.size && nbytes > 0:
+	case s.device.Type == device.Meta || nbytes <= s.block.Size && nbytes > 0:
 		s.nbytes = nbytes
 		return nil
 	}
 	return s.move(op, func() error {
 		if nbytes == 0 {
-			s.replace(block{}, 0)
+			s.replace(Block{}, 0)
 			return nil
 		}
-		b, err := allocate(op, nbytes, false)
+		b, err := allocators[s.device.Type].Allocate(op, s.device, nbytes, false)
 		if err == nil {
 			s.replace(b, nbytes)
 		}
@@ -259,28 +262,30 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 }
 
 // replace puts another block behind the bytes, of which those that fit are kept.
-func (s *Storage) replace(b block, nbytes int64) {
-	if b.data != nil {
-		copy(unsafe.Slice((*byte)(b.data), nbytes), s.Bytes())
-	}
+func (s *Storage) replace(b Block, nbytes int64) {
+	a := allocators[s.device.Type]
 	if s.data != nil {
-		s.block.release()
+		if n := min(nbytes, s.nbytes); n > 0 {
+			a.Copy(s.device, b.Data, s.data, n)
+		}
+		a.Free(s.device, s.block)
 	}
-	s.data, s.block, s.nbytes = b.data, b, nbytes
+	s.data, s.block, s.nbytes = b.Data, b, nbytes
 }
 
-// Revert takes a Resize back, to the size and the capacity before it, whatever the memory limit.
+// Revert takes a Resize back, to the size and the capacity before it, whatever the memory limit. Blocks that are not the
+// host's stay as they are, with bytes to spare.
 func (s *Storage) Revert(nbytes, capacity int64) {
-	if s.nbytes == nbytes && s.block.size == capacity {
+	if s.nbytes == nbytes && s.block.Size == capacity {
 		return
 	}
 	s.nbytes = min(s.nbytes, nbytes)
-	if s.block.size == capacity {
+	if s.block.Size == capacity || s.device.Type != device.CPU {
 		return
 	}
 	_ = s.move("revert", func() error {
 		if capacity == 0 {
-			s.replace(block{}, 0)
+			s.replace(Block{}, 0)
 			return nil
 		}
 		memory.inUse.Add(capacity)

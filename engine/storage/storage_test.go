@@ -2,10 +2,12 @@ package storage
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 func TestFixedStorageKeepsItsBytes(t *testing.T) {
@@ -81,4 +83,83 @@ func TestMoveIsToldUntilItEnds(t *testing.T) {
 	require.NoError(t, s.Resize("resize_", 1<<13))
 	require.True(t, refused)
 	require.False(t, s.Moving())
+}
+
+func TestDevicesWithoutAnAllocatorAreRefusedByName(t *testing.T) {
+	for _, nbytes := range []int64{0, 8} {
+		_, err := New("zeros", nbytes, device.Device{Type: device.CUDA, Index: 1}, true)
+		require.ErrorContains(t, err, "zeros: cuda: no allocator; this build has cpu")
+		require.ErrorContains(t, err, " and ")
+	}
+	_, err := New("zeros", 8, device.None, true)
+	require.ErrorContains(t, err, "zeros: none: no allocator")
+}
+
+func TestMetaStoragesHaveASizeAndNoBytes(t *testing.T) {
+	before := MemoryStats()
+	s, err := New("test", 1<<60, device.Device{Type: device.Meta, Index: -1}, true)
+	require.NoError(t, err)
+	require.NoError(t, s.Resize("resize_", 1<<61))
+	require.Equal(t, int64(1<<61), s.Nbytes())
+	require.Nil(t, s.Data())
+	require.False(t, s.Park())
+	require.Equal(t, before, MemoryStats())
+	s.Release()
+}
+
+// counting is an allocator that tells what it was asked for.
+type counting struct {
+	live map[unsafe.Pointer][]byte
+	on   []device.Device
+}
+
+func (c *counting) Allocate(op string, d device.Device, nbytes int64, zero bool) (Block, error) {
+	if nbytes > 1<<20 {
+		return Block{}, status.Memoryf("%s: %v has no %d bytes", op, d, nbytes)
+	}
+	made := make([]byte, nbytes)
+	for i := range made {
+		if !zero {
+			made[i] = 7
+		}
+	}
+	c.on = append(c.on, d)
+	c.live[unsafe.Pointer(&made[0])] = made
+	return Block{Data: unsafe.Pointer(&made[0]), Size: nbytes}, nil
+}
+
+func (c *counting) Free(_ device.Device, b Block) { delete(c.live, b.Data) }
+
+func (c *counting) Copy(_ device.Device, to, from unsafe.Pointer, nbytes int64) {
+	copy(c.live[to], c.live[from][:nbytes])
+}
+
+func TestAllocatorOfOnesOwn(t *testing.T) {
+	own := &counting{live: map[unsafe.Pointer][]byte{}}
+	Register(device.XLA, own)
+	defer Register(device.XLA, nil)
+	before := MemoryStats()
+	second := device.Device{Type: device.XLA, Index: 1}
+	s, err := New("test", 3, second, true)
+	require.NoError(t, err)
+	require.Equal(t, []byte{0, 0, 0}, own.live[s.Data()])
+	own.live[s.Data()][2] = 5
+	require.NoError(t, s.Resize("resize_", 5))
+	require.Equal(t, []byte{0, 0, 5, 7, 7}, own.live[s.Data()])
+	require.NoError(t, s.Resize("resize_", 2))
+	require.Len(t, own.live, 1, "smaller storages keep their block")
+	require.ErrorContains(t, s.Resize("resize_", 1<<21), "resize_: xla:1 has no 2097152 bytes")
+	require.Equal(t, int64(2), s.Nbytes())
+	s.Revert(1, 3)
+	require.Equal(t, int64(1), s.Nbytes())
+	require.False(t, s.Park(), "the host's next tensor would get it")
+	require.NoError(t, s.Resize("resize_", 0))
+	require.Empty(t, own.live)
+	require.NoError(t, s.Resize("resize_", 4))
+	s.Release()
+	require.Empty(t, own.live)
+	require.Equal(t, []device.Device{second, second, second}, own.on)
+	require.Equal(t, before, MemoryStats(), "the account is of the host's memory")
+	_, err = New("test", 1<<21, second, false)
+	require.ErrorContains(t, err, "test: xla:1 has no")
 }

@@ -39,6 +39,7 @@ type Tensor struct {
 	offset     int64
 	numel      int64
 	reach      int64 // bytes of the storage up to the end of the last element; 0 without elements
+	device     device.Device
 	dtype      dtype.DType
 	kind       kind
 	contiguous bool
@@ -99,7 +100,7 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	t.whole = f
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
-	t.dtype, t.numel = d, numel
+	t.dtype, t.numel, t.device = d, numel, dev
 	reach := numel
 	if strides == nil {
 		shape.Strides(t.strides, sizes)
@@ -149,11 +150,22 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 		return nil, err
 	}
 	t := takeView()
-	t.storage, t.dtype, t.offset, t.numel, t.reach = s.Retain(), d, offset, numel, reach
+	t.storage, t.dtype, t.offset, t.numel, t.reach, t.device = s.Retain(), d, offset, numel, reach, s.Device()
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
 	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	return t, nil
+}
+
+// Wrapper makes a tensor on dev with a geometry, but without elements of its own: those of a kind that keeps them in parts, as
+// state beside its keys.
+func Wrapper(op string, sizes []int64, d dtype.DType, dev device.Device, l Layout) (*Tensor, error) {
+	t, err := Empty(op, sizes, d, device.Device{Type: device.Meta, Index: -1})
+	if err != nil {
+		return nil, err
+	}
+	t.device, t.kind.layout = dev, l
 	return t, nil
 }
 
@@ -175,7 +187,7 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	}
 	g.owner = owner
 	t := &g.Tensor
-	t.storage, t.dtype, t.numel, t.reach, t.guest = &g.own, d, numel, reach, g
+	t.storage, t.dtype, t.numel, t.reach, t.device, t.guest = &g.own, d, numel, reach, device.Host, g
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -219,7 +231,16 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 
 // View is a tensor of the same storage and dtype with another geometry.
 func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor, error) {
-	return New(op, t.storage, t.dtype, sizes, strides, offset)
+	return t.ViewAs(op, t.dtype, sizes, strides, offset)
+}
+
+// ViewAs is View with another dtype.
+func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
+	v, err := New(op, t.storage, d, sizes, strides, offset)
+	if err == nil {
+		v.device = t.device
+	}
+	return v, err
 }
 
 // UsedElsewhere tells whether a call of another thread uses a tensor. Whoever lets threads in sets it.
@@ -247,6 +268,9 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
 	}
 	sizes, strides = slices.Clone(sizes), slices.Clone(strides)
+	if s != t.storage {
+		t.device = s.Device()
+	}
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
@@ -292,7 +316,7 @@ func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
 func (t *Tensor) Alias() *Tensor {
 	a := takeView()
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
-	a.contiguous, a.kind = t.contiguous, t.kind
+	a.contiguous, a.kind, a.device = t.contiguous, t.kind, t.device
 	a.setDims(len(t.sizes))
 	copy(a.sizes, t.sizes)
 	copy(a.strides, t.strides)
@@ -338,11 +362,11 @@ func (t *Tensor) Storage() *storage.Storage { return t.storage }
 // DType of the elements.
 func (t *Tensor) DType() dtype.DType { return t.dtype }
 
-// Device of the storage.
-func (t *Tensor) Device() device.Device { return t.storage.Device() }
+// Device is where the tensor is: its storage's, or that of a wrapper's parts.
+func (t *Tensor) Device() device.Device { return t.device }
 
 // IsMeta tells whether the tensor has no bytes.
-func (t *Tensor) IsMeta() bool { return t.storage.Device().Type == device.Meta }
+func (t *Tensor) IsMeta() bool { return t.device.Type == device.Meta }
 
 // Layout of the tensor.
 func (t *Tensor) Layout() Layout { return t.kind.layout }

@@ -173,3 +173,54 @@ func TestChangeIsToldUntilItEnds(t *testing.T) {
 	require.True(t, refused)
 	require.False(t, x.Busy())
 }
+
+// A tensor is where it was made to be, and so are its views: not where the bytes of its storage are, of which a kind that
+// keeps its elements in parts has none.
+func TestWrappersHaveADeviceAndNoElements(t *testing.T) {
+	before := storage.MemoryStats()
+	second := device.Device{Type: device.XLA, Index: 1}
+	w, err := tensor.Wrapper("test", []int64{1 << 20, 1 << 20}, dtype.Float32, second, tensor.COO)
+	require.NoError(t, err)
+	defer w.Release()
+	require.Equal(t, second, w.Device())
+	require.False(t, w.IsMeta())
+	require.Equal(t, tensor.COO, w.Layout())
+	require.True(t, w.Ready())
+	require.Nil(t, w.Data())
+	require.Equal(t, before, storage.MemoryStats())
+	a := w.Alias()
+	defer a.Release()
+	v, err := w.View("test", []int64{2}, []int64{1}, 0)
+	require.NoError(t, err)
+	defer v.Release()
+	b, err := w.ViewAs("test", dtype.Int32, []int64{2}, []int64{1}, 0)
+	require.NoError(t, err)
+	defer b.Release()
+	require.NoError(t, w.SetGeometry("test", []int64{3}, []int64{1}, 0))
+	for _, x := range []*tensor.Tensor{w, a, v, b} {
+		require.Equal(t, second, x.Device())
+	}
+
+	x, err := tensor.Empty("test", []int64{3}, dtype.Float32, device.Host)
+	require.NoError(t, err)
+	defer x.Release()
+	require.NoError(t, w.Set("test", x.Storage(), dtype.Float32, []int64{3}, []int64{1}, 0))
+	require.Equal(t, device.Host, w.Device(), "a tensor that is given a storage is where that is")
+}
+
+// Tensors of one device that are used again are not on the one before.
+func TestRecycledTensorsAreWhereTheyAreMade(t *testing.T) {
+	meta := device.Device{Type: device.Meta, Index: -1}
+	for range 4 {
+		for _, d := range []device.Device{device.Host, meta} {
+			x, err := tensor.Empty("test", []int64{3}, dtype.Float32, d)
+			require.NoError(t, err)
+			v, err := tensor.New("test", x.Storage(), dtype.Float32, []int64{1}, []int64{1}, 0)
+			require.NoError(t, err)
+			require.Equal(t, d, x.Device())
+			require.Equal(t, d, v.Device())
+			v.Recycle()
+			x.Recycle()
+		}
+	}
+}

@@ -50,7 +50,7 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 
 // Raw sees t's elements as plain bytes, in elements of the same size, through a geometry of their own.
 func Raw(op string, t *tensor.Tensor, sizes, strides []int64) (*tensor.Tensor, error) {
-	return tensor.New(op, t.Storage(), t.DType().Raw(), sizes, strides, t.Offset())
+	return t.ViewAs(op, t.DType().Raw(), sizes, strides, t.Offset())
 }
 
 // Parts sees one part of the complex numbers of t: the real one, or the imaginary one that follows it in memory.
@@ -96,5 +96,5 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // cast is As with elements of dtype d.
 func cast(op string, t *tensor.Tensor, d dtype.DType, g shape.Geometry) (*tensor.Tensor, error) {
-	return tensor.New(op, t.Storage(), d, g.Sizes, g.Strides, g.Offset)
+	return t.ViewAs(op, d, g.Sizes, g.Strides, g.Offset)
 }

@@ -9,6 +9,12 @@
 
 typedef enum state { NEW, QUEUED, RUNNING, DONE } state;
 
+// What a call carries of the thread that makes it, and takes to the thread that runs it.
+typedef struct modes {
+  tensor_device device;
+  bool grad;
+} modes;
+
 // Its tensors stay alive, and are not changed by others, until it is done.
 typedef struct job {
   lt_call call;
@@ -16,6 +22,7 @@ typedef struct job {
   state state;   // changed under the pool's lock
   bool settled;  // the signal has rejected the promise
   tensor_dtype default_dtype;
+  modes modes;
   napi_deferred deferred;
   napi_ref outs;              // an array of the objects that the call returns
   napi_ref caller;            // an error whose stack shows the caller
@@ -79,8 +86,14 @@ static void take(jobs *list, job *j) {
 // ------------------------------------------------------------------------------------------------
 // threads
 
+static bool read_modes(modes *m) {
+  return !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad);
+}
+
 static void run(job *j) {
-  j->status = lt_run(&j->call, j->default_dtype);
+  j->status = tensor_set_default_device(j->modes.device);
+  if (!j->status) j->status = tensor_set_grad_enabled(j->modes.grad);
+  if (!j->status) j->status = lt_run(&j->call, j->default_dtype);
   if (j->status) j->message = strdup(tensor_last_error());
 }
 
@@ -516,6 +529,10 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
   job *j = calloc(1, sizeof *j);
   if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
   j->e = e, j->default_dtype = e->default_dtype;
+  if (!read_modes(&j->modes)) {
+    free(j);
+    return lt_throw_status(env, TENSOR_ERROR_RUNTIME, tensor_last_error());
+  }
   if (!lt_prepare(env, info, &j->call, &signal)) {
     free(j);
     return rejected(env);

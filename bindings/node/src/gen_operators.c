@@ -3703,6 +3703,22 @@ static const lt_operator overloads_get_default_device[] = {
     {"getDefaultDevice", NULL, results_get_default_device, 0, 0, 1, -1, {{call_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_set_grad_enabled(const lt_value *a, lt_value *r) { (void)r; return tensor_set_grad_enabled(a[0].i); }
+static const lt_argument arguments_set_grad_enabled[] = {
+    {"enabled", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_set_grad_enabled[] = {
+    {"setGradEnabled", arguments_set_grad_enabled, NULL, 1, 1, 0, -1, {{call_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_grad_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_grad_enabled(&r[0].b); }
+static const lt_argument results_is_grad_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_grad_enabled[] = {
+    {"isGradEnabled", NULL, results_is_grad_enabled, 0, 0, 1, -1, {{call_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_parse_device(const lt_value *a, lt_value *r) { return tensor_parse_device(a[0].text, &r[0].device); }
 static const lt_argument arguments_parse_device[] = {
     {"text", LT_STR, 0, {0}},
@@ -7401,6 +7417,8 @@ const lt_entry lt_entries[] = {
     {"getDefaultDtype", overloads_get_default_dtype, 1, LT_AS_FUNCTION},
     {"setDefaultDevice", overloads_set_default_device, 1, LT_AS_FUNCTION},
     {"getDefaultDevice", overloads_get_default_device, 1, LT_AS_FUNCTION},
+    {"setGradEnabled", overloads_set_grad_enabled, 1, LT_AS_FUNCTION},
+    {"isGradEnabled", overloads_is_grad_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},

@@ -28,7 +28,7 @@ function generator(seed) {
 }
 
 // Functions that change the whole process, or take files and descriptors that are not ours.
-const left = new Set(['setMemoryLimit', 'setNumThreads', 'setAsyncThreads', 'setDefaultDevice', 'storageFromDescriptor', 'emptyCache', 'resetPeakMemoryStats', 'failAllocation', 'default', 'scope']);
+const left = new Set(['setMemoryLimit', 'setNumThreads', 'setAsyncThreads', 'setDefaultDevice', 'setGradEnabled', 'storageFromDescriptor', 'emptyCache', 'resetPeakMemoryStats', 'failAllocation', 'default', 'scope']);
 const dtypes = ['bool', 'uint8', 'int8', 'int16', 'int32', 'int64', 'float16', 'bfloat16', 'float32', 'float64', 'complex32', 'complex64', 'complex128'];
 const names = ['dim', 'keepdim', 'dtype', 'out', 'other', 'alpha', 'input', 'generator', 'size', 'device', 'signal', 'shape', 'memoryFormat', 'copy', 'nonsense'];
 

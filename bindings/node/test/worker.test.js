@@ -95,6 +95,46 @@ test('the default dtype of a worker is its own', async () => {
   assert.throws(() => lt.setDefaultDtype('int8'), { name: 'TypeError' });
 });
 
+test('the default device and the gradient mode of a worker are its own, and go with its asynchronous calls', async () => {
+  const source = `
+    const { parentPort } = require('node:worker_threads');
+    const lt = require(${home});
+    const modes = async () => [lt.getDefaultDevice(), lt.isGradEnabled(), lt.zeros([1]).device, (await lt.zerosAsync([1])).device];
+    (async () => {
+      const first = await modes();
+      lt.setDefaultDevice('meta');
+      lt.setGradEnabled(false);
+      const seen = new Set();
+      for (let i = 0; i < 500; i++) seen.add(String(await modes()));
+      const waiting = lt.zerosAsync([1]);
+      lt.setDefaultDevice('cpu');
+      parentPort.postMessage([first, [...seen], (await waiting).device, (await lt.onesAsync([1])).device]);
+    })();`;
+  const end = run(source);
+  const seen = new Set();
+  for (let i = 0; i < 500; i++) {
+    seen.add(String([lt.getDefaultDevice(), lt.isGradEnabled(), lt.zeros([1]).device, (await lt.zerosAsync([1])).device]));
+  }
+  const { messages } = await end;
+  assert.deepEqual(messages, [[['cpu', true, 'cpu', 'cpu'], ['meta,false,meta,meta'], 'meta', 'cpu']]);
+  assert.deepEqual([...seen], ['cpu,true,cpu,cpu']);
+});
+
+test('modes of the main thread, of which a worker knows nothing', async () => {
+  lt.setDefaultDevice('meta');
+  lt.setGradEnabled(false);
+  try {
+    const { messages } = await run(`
+      const lt = require(${home});
+      require('node:worker_threads').parentPort.postMessage([lt.getDefaultDevice(), lt.isGradEnabled(), lt.zeros([1]).device]);`);
+    assert.deepEqual(messages, [['cpu', true, 'cpu']]);
+    assert.deepEqual([lt.isGradEnabled(), lt.zeros([1]).device, (await lt.addAsync(lt.ones([1], { device: 'cpu' }), 1)).device], [false, 'meta', 'cpu']);
+  } finally {
+    lt.setDefaultDevice('cpu');
+    lt.setGradEnabled(true);
+  }
+});
+
 test('workers that end while their calls wait and run', async () => {
   const before = lt.liveHandles();
   for (let i = 0; i < 10; i++) {

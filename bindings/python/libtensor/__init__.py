@@ -3,7 +3,7 @@
 import math as _math
 import sys as _sys
 
-from . import _tensor  # first: everything else takes the class that it defines
+from . import _methods, gen_operators  # for the methods that they give Tensor
 from . import gen_functions as _functions
 from ._arrow import from_arrow
 from ._cast import METHODS as _METHODS
@@ -35,6 +35,7 @@ from ._dtypes import NAMES as _NAMES
 from ._dtypes import dtype, finfo, iinfo, layout, memory_format
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._forked import refuse as _refuse_in_forks
+from ._library import __version__
 from ._modes import (
     are_deterministic_algorithms_enabled,
     autocast,
@@ -66,8 +67,6 @@ from ._tensor import Tensor
 from ._typed_storage import LEGACY as _STORAGES
 from ._typed_storage import TypedStorage
 from ._typed_storage import legacy as _legacy_storage
-
-__version__ = "0.1.0"
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None

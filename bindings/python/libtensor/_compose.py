@@ -3,10 +3,10 @@
 from string import ascii_letters
 
 from . import gen_functions as _f
-from ._convert import is_integer, sequence, tensor
+from ._convert import is_integer, sequence
 from ._direct import open_to_overrides
 from ._results import result_type
-from ._tensor import Tensor
+from ._tensor import Tensor, checked
 
 
 @open_to_overrides
@@ -19,7 +19,7 @@ def nonzero(input, *, out=None, as_tuple=False):
     """
     if not as_tuple:
         return _f.nonzero(input, out=out)
-    input = tensor(input, "nonzero", "input")
+    input = checked(input, "nonzero", "input")
     return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
 
 

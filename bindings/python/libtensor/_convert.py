@@ -1,15 +1,19 @@
 """Turns Python arguments into what C takes. Each function is called with a value, and the names of the function and of
 the argument for the error message; the generated code calls them only for values that are not already right."""
 
-from ctypes import c_bool, c_char_p
+from ctypes import c_bool, c_char_p, c_void_p
 from struct import Struct
 from struct import error as StructError
 
 from ._device import device as DeviceObject
 from ._dtypes import PYTHON, dtype, layout, memory_format
-from ._errors import wrong_type
-from ._library import ABSENT, Scalar
-from ._tensor import Tensor
+from ._errors import failure, wrong_type
+from ._library import ABSENT, Cell, Scalar, bind, cells
+from ._owner import Generator, TypedStorage, UntypedStorage
+from ._results import wrap
+from ._tensor import Tensor, checked
+
+c_scalar_operand = bind("tensor_scalar_operand", Scalar, c_void_p)
 
 pack_ints = [Struct(f"{n}q").pack for n in range(33)]
 pack_double = Struct("d").pack
@@ -88,19 +92,17 @@ ZERO = scalar(0, "", "")
 NO_SCALAR = Scalar()
 
 
-def tensor(value, function, argument):
-    if isinstance(value, Tensor):
-        return value
-    raise wrong_type(function, argument, "Tensor", value)
-
-
 def operand(value, function, argument):
     """A tensor, or a tensor that counts as the number `value`."""
     if isinstance(value, Tensor):
         return value
-    from .gen_functions import scalar_operand
-
-    return scalar_operand(number(value, function, argument))
+    cell = cells.pop() if cells else Cell()
+    status = c_scalar_operand(number(value, function, argument), cell.address)
+    if status:
+        raise failure(status)
+    made = wrap(cell.p)
+    cells.append(cell)
+    return made
 
 
 def number(value, function, argument):
@@ -225,13 +227,27 @@ def tensors(value, function, argument):
 def optional_tensors(value, function, argument):
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Tensors", value)
-    return Struct(f"{len(value)}P").pack(*[0 if t is None else tensor(t, function, argument)._h for t in value]), len(value)
+    return Struct(f"{len(value)}P").pack(*[0 if t is None else checked(t, function, argument)._h for t in value]), len(value)
 
 
 def outputs(value, n, function):
     if not isinstance(value, (tuple, list)) or len(value) != n:
         raise TypeError(f"{function}(): argument 'out' must be a tuple of {n} Tensors, not {type(value).__name__}")
-    return tuple(tensor(t, function, "out") for t in value)
+    return tuple(checked(t, function, "out") for t in value)
+
+
+def storage(value, function, argument):
+    if isinstance(value, UntypedStorage):
+        return value
+    if isinstance(value, TypedStorage):
+        return value.untyped()
+    raise wrong_type(function, argument, "UntypedStorage", value)
+
+
+def generator(value, function, argument):
+    if isinstance(value, Generator):
+        return value
+    raise wrong_type(function, argument, "torch.Generator", value)
 
 
 def dtype_code(value, function, argument):

@@ -1,10 +1,12 @@
 """Tensors from Python data: numbers, nested sequences, arrays of other libraries, buffers."""
 
-from . import _direct, _dtypes, _errors
+from . import _device, _direct, _dlpack, _dtypes, _errors, _interop, _match
 from . import gen_functions as _f
 from ._convert import dtype_code, sequence
 from ._dtypes import DTYPES
+from ._owner import StorageBase, TypedStorage, untyped
 from ._sequence import from_sequence, is_sequence
+from ._size import Size
 from ._tensor import Tensor, checked
 
 
@@ -32,9 +34,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
-    if isinstance(data, _typed_storage.TypedStorage) or is_storage(data) and dtype is not None:
+    if isinstance(data, TypedStorage) or is_storage(data) and dtype is not None:
         dtype = dtype or _f.get_default_dtype()
-        made = _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype).clone()
+        made = _f.storage_view(untyped(data, dtype), dtype=dtype).clone()
     else:
         made = _dlpack.from_array(data).to(dtype=dtype, copy=True) if is_array(data) else from_sequence(data, dtype)
     device = device if device is not None else default_device()
@@ -163,8 +165,8 @@ def legacy(wanted, args, device=None):
     data = args[0]
     if isinstance(data, Size):
         return _f.empty(data, dtype=dtype, device=device)
-    if isinstance(data, (_storage.UntypedStorage, _typed_storage.TypedStorage)):
-        return _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype)
+    if is_storage(data):
+        return _f.storage_view(untyped(data, dtype), dtype=dtype)
     if isinstance(data, Tensor):
         if wanted is not None and data.dtype is not wanted:
             raise TypeError(f"expected {dtype} (got {data.dtype})")
@@ -217,12 +219,12 @@ def set_default_tensor_type(t):
 
 
 def set_default_device(device):
-    """Sets the device of factories that are given none; None is the CPU."""
+    """Sets the device of factories that are given none, for the calls of the calling thread; None is the CPU."""
     _device.set_default(device)
 
 
 def get_default_device():
-    """The device of factories that are given none.
+    """The device of factories that are given none, in calls of the calling thread: the CPU when a thread starts.
 
     >>> torch.get_default_device()
     device(type='cpu')
@@ -245,7 +247,7 @@ def is_storage(obj):
     >>> torch.is_storage(torch.ones(1).untyped_storage())
     True
     """
-    return isinstance(obj, (_storage.UntypedStorage, _typed_storage.TypedStorage))
+    return isinstance(obj, StorageBase)
 
 
 def numel(input):
@@ -310,7 +312,3 @@ def broadcast_shapes(*shapes):
             raise RuntimeError(f"broadcast_shapes(): argument 'shapes' must be ints or tuples of ints, not {type(shape).__name__}")
     metas = [_f.empty(s, device="meta") for s in shapes]
     return Size(_f.broadcast_tensors(*metas)[0].shape if metas else ())
-
-
-from . import _device, _dlpack, _interop, _match, _storage, _typed_storage  # noqa: E402  they take the functions above
-from ._size import Size  # noqa: E402

@@ -4,6 +4,7 @@ from ctypes import c_char_p, c_void_p
 from functools import lru_cache
 
 from . import gen_names
+from ._entered import entered
 from ._errors import failure
 from ._library import Cell, Device, bind
 
@@ -13,10 +14,10 @@ NAMES = {-1: "none", **dict(enumerate(gen_names.DEVICES))}
 class device:
     """Where a tensor's bytes live: device("cpu"), device("cuda", 1), device("cuda:1"), device(1).
 
-    As a context manager it is the device of factories that are given none.
+    As a context manager it is the device of factories that are given none, in calls of the same thread.
     """
 
-    __slots__ = ("type", "index", "_c", "_outer")
+    __slots__ = ("type", "index", "_c")
 
     def __new__(cls, type=None, index=None, *, device=None):
         if device is not None:
@@ -50,14 +51,12 @@ class device:
         raise AttributeError(f"attribute '{name}' of torch.device is not writable")
 
     def __enter__(self):
-        object.__setattr__(self, "_outer", (default(), getattr(self, "_outer", None)))
+        entered.begin(self, default())
         set_default(self)
         return self
 
     def __exit__(self, *_):
-        previous, outer = self._outer
-        object.__setattr__(self, "_outer", outer)
-        set_default(previous)
+        set_default(entered.end(self))
 
     def __eq__(self, other):
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
@@ -106,7 +105,7 @@ def parse(text):
 
 
 def default():
-    """The device of factories that are given none."""
+    """The device of factories that are given none, in calls of the same thread."""
     cell = Cell()
     status = c_default(cell.address)
     if status:
@@ -115,7 +114,7 @@ def default():
 
 
 def set_default(value):
-    """Sets the device of factories that are given none; None is the CPU."""
+    """Sets the device of factories that are given none, in calls of the same thread; None is the CPU."""
     status = c_set_default(device("cpu" if value is None else value)._c)
     if status:
         raise failure(status)

@@ -13,9 +13,8 @@ from . import gen_functions as _f
 from ._device import device
 from ._errors import wrong_type
 from ._interop import buffer
-from ._storage import UntypedStorage
+from ._owner import TypedStorage, UntypedStorage
 from ._structure import Decoder, Encoder
-from ._typed_storage import TypedStorage
 
 
 class UnpicklingError(pickle.UnpicklingError, RuntimeError):

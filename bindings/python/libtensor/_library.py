@@ -5,7 +5,8 @@ import os
 import sys
 from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
 
-VERSION = (0, 1, 0)
+__version__ = "0.1.0"
+VERSION = tuple(map(int, __version__.split(".")))
 ABSENT = -(2**63)  # TENSOR_NONE
 LOW, HIGH = -(2**63), 2**63 - 1  # of int64; ctypes would take larger integers modulo 2**64
 

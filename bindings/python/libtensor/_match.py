@@ -1,9 +1,8 @@
 """Tells which overload of a function fits a call. `absent` fits nothing."""
 
-from . import _dlpack, _overrides
 from ._convert import NUMBERS, foreign, is_integer, sequence
 from ._dtypes import PYTHON, dtype
-from ._storage import UntypedStorage
+from ._owner import UntypedStorage
 from ._tensor import Tensor
 
 absent = object()
@@ -40,16 +39,6 @@ def is_number(value):
 
 def is_operand(value):
     return value.__class__ in NUMBERS or isinstance(value, (Tensor, int, float, complex)) or foreign(value) is not None
-
-
-def other(value):
-    """The other operand of a binary operator: NumPy's arrays become tensors."""
-    if is_operand(value) or _overrides.hook(value) is not None:
-        return value
-    try:
-        return _dlpack.from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
-    except (TypeError, ValueError):  # an array of texts, say
-        return NotImplemented
 
 
 def is_int(value):

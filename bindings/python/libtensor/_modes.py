@@ -3,18 +3,40 @@ are the same on every run, and products are computed in the precision of their d
 
 import threading
 from contextlib import ContextDecorator
+from ctypes import c_bool, c_void_p
+
+from ._entered import entered
+from ._errors import failure
+from ._library import Cell, bind
 
 
 class State(threading.local):
-    grad = True
     inference = False
 
 
 state = State()
+c_is_grad_enabled = bind("tensor_is_grad_enabled", c_void_p)
+c_set_grad_enabled = bind("tensor_set_grad_enabled", c_bool)
+
+
+def is_grad_enabled():
+    """What no_grad, enable_grad and set_grad_enabled have set for the calling thread, True when it starts; nothing is recorded in
+    either case."""
+    cell = Cell()
+    status = c_is_grad_enabled(cell.address)
+    if status:
+        raise failure(status)
+    return cell.b
+
+
+def enable(grad):
+    status = c_set_grad_enabled(grad)
+    if status:
+        raise failure(status)
 
 
 class GradMode(ContextDecorator):
-    """A context manager and decorator under which is_grad_enabled() gives `enabled`."""
+    """A context manager and decorator under which is_grad_enabled() gives `enabled`, in calls of the same thread."""
 
     enabled = False
 
@@ -26,11 +48,12 @@ class GradMode(ContextDecorator):
         return type(self)()
 
     def __enter__(self):
-        self.__dict__.setdefault("outer", []).append((state.grad, state.inference))
-        state.grad = self.enabled
+        entered.begin(self, (is_grad_enabled(), state.inference))
+        enable(self.enabled)
 
     def __exit__(self, *_):
-        state.grad, state.inference = self.outer.pop()
+        grad, state.inference = entered.end(self)
+        enable(grad)
 
 
 class no_grad(GradMode):
@@ -50,26 +73,30 @@ class set_grad_enabled(GradMode):
         return object.__new__(cls)
 
     def __init__(self, mode):
-        self.enabled, self.outer = bool(mode), [(state.grad, state.inference)]
-        state.grad = self.enabled
+        self.enabled, self.before = bool(mode), is_grad_enabled()
+        enable(self.enabled)
 
     def __call__(self, function):
-        self.__exit__()
+        enable(self.before)
         return super().__call__(function)
 
     def _recreate_cm(self):
         return set_grad_enabled(self.enabled)
 
     def __enter__(self):
-        pass
+        enable(self.enabled)
+
+    def __exit__(self, *_):
+        enable(self.before)
 
 
 class inference_mode(GradMode):
-    """As no_grad; is_inference_mode_enabled() gives `mode`."""
+    """As no_grad, and is_inference_mode_enabled() gives True; inference_mode(False) is the opposite of both."""
 
     def __new__(cls, mode=True):
         made = object.__new__(cls)
         made.mode = mode if isinstance(mode, bool) else True
+        made.enabled = not made.mode
         return made(mode) if callable(mode) else made
 
     def _recreate_cm(self):
@@ -77,12 +104,7 @@ class inference_mode(GradMode):
 
     def __enter__(self):
         super().__enter__()
-        state.grad, state.inference = state.grad and not self.mode, self.mode
-
-
-def is_grad_enabled():
-    """What no_grad, enable_grad and set_grad_enabled have set; nothing is recorded in either case."""
-    return state.grad
+        state.inference = self.mode
 
 
 def is_inference_mode_enabled():

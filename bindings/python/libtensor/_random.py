@@ -1,34 +1,16 @@
-"""Generators and the functions of the default one."""
+"""The methods of Generator, and the functions of the default one."""
 
 from . import gen_functions as _f
 from ._device import device as _device
-from ._errors import wrong_type
+from ._extend import extends
 from ._forked import rebuilds
-from ._library import generator_free
-from ._owner import Owner
+from ._owner import Generator
 
 
-class Generator(Owner):
-    """A stream of random numbers."""
-
-    __slots__ = ("__weakref__",)
-
+@extends(Generator)
+class Generator:
     def __new__(cls, device="cpu"):
-        self = _f.generator_new(device=device)
-        return self
-
-    @classmethod
-    def _wrap(cls, handle):
-        self = object.__new__(cls)
-        self._h = handle
-        return self
-
-    def __del__(self, free=generator_free):
-        try:
-            handle = self._h
-        except TypeError:
-            return
-        free(handle)
+        return _f.generator_new(device=device)
 
     @property
     def device(self):
@@ -65,12 +47,6 @@ class Generator(Owner):
 @rebuilds
 def restore(seed, state):
     return Generator().manual_seed(seed).set_state(state)
-
-
-def checked(value, function, argument):
-    if isinstance(value, Generator):
-        return value
-    raise wrong_type(function, argument, "torch.Generator", value)
 
 
 def seed_number(seed):

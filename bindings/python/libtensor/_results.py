@@ -4,10 +4,21 @@ import ctypes
 from ctypes import c_void_p
 
 from ._direct import TensorBase
-from ._library import list_free, string_free, string_list_free
+from ._errors import failure
+from ._library import cells, list_free, string_free, string_list_free
 from ._tensor import Tensor
 
-new = TensorBase.__new__
+new, put = TensorBase.__new__, cells.append
+
+
+def made(status, cell):
+    """The Tensor that a function has made, whose handle is in a cell."""
+    if status:
+        raise failure(status)
+    tensor = new(Tensor)
+    tensor._h = cell.p
+    put(cell)
+    return tensor
 
 
 def wrap(handle):

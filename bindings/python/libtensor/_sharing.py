@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 from . import _serialize
 from . import gen_functions as _f
 from ._forked import rebuilds
-from ._storage import UntypedStorage
+from ._owner import UntypedStorage
 from ._tensor import Tensor
 
 registered = False

@@ -1,17 +1,13 @@
-"""Untyped storages: the bytes that tensors share."""
+"""The methods of storages: the bytes that tensors share."""
 
 import ctypes
-from weakref import WeakValueDictionary
 
-from . import _dtypes
+from . import _device, _dtypes, _interop, _sharing
 from . import gen_functions as _f
-from ._errors import wrong_type
+from ._convert import storage as checked
+from ._extend import extends
 from ._forked import rebuilds, shows
-from ._library import storage_free
-from ._owner import Owner
-
-# The objects of the storages that are in use, by the library's number: one storage is one object.
-known = WeakValueDictionary()
+from ._owner import StorageBase, UntypedStorage
 
 
 def readable(storage):
@@ -21,10 +17,8 @@ def readable(storage):
     return storage
 
 
+@extends(StorageBase)
 class StorageBase:
-    """What untyped and typed storages have in common."""
-
-    __slots__ = ()
     is_sparse = False
 
     def data_ptr(self):
@@ -95,10 +89,8 @@ class StorageBase:
         return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
 
 
-class UntypedStorage(StorageBase, Owner):
-    """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) these two."""
-
-    __slots__ = ("__weakref__", "__dict__")
+@extends(UntypedStorage)
+class UntypedStorage:
     is_sparse_csr = False
 
     def __new__(cls, size=0, *, device=None):
@@ -117,12 +109,6 @@ class UntypedStorage(StorageBase, Owner):
         return self
 
     @classmethod
-    def _wrap(cls, handle):
-        self = object.__new__(cls)
-        self._h = handle
-        return known.setdefault(_f.storage_id(self), self)
-
-    @classmethod
     def from_file(cls, filename, shared=False, nbytes=0):
         """The first `nbytes` bytes of a file, mapped. With `shared`, changes go to the file, which is made or lengthened if need be."""
         return _f.storage_from_file(str(filename), shared=shared, nbytes=nbytes)
@@ -131,13 +117,6 @@ class UntypedStorage(StorageBase, Owner):
     def from_buffer(cls, buffer, *, byte_order="native", count=-1, offset=0, dtype=_dtypes.uint8):
         """A copy of the elements of an object with the buffer protocol, turned from `byte_order` ("little", "big") to the machine's."""
         return _interop.storage_of_buffer(buffer, byte_order, count, offset, dtype)
-
-    def __del__(self, free=storage_free):
-        try:
-            handle = self._h
-        except TypeError:
-            return
-        free(handle)
 
     size = StorageBase.nbytes
     __len__ = StorageBase.nbytes
@@ -206,15 +185,6 @@ class UntypedStorage(StorageBase, Owner):
     def untyped(self):
         return self
 
-    def type(self, dtype=None):
-        """The name of the class, or the bytes converted to the elements of a legacy storage class."""
-        if dtype is None:
-            return "torch.storage.UntypedStorage"
-        return self._cast(_typed_storage.dtype_of(dtype))
-
-    def _cast(self, dtype):
-        return _typed_storage.of(self._tensor(), dtype)
-
     def __eq__(self, other):
         return isinstance(other, UntypedStorage) and (self._h == other._h or self.data_ptr() == other.data_ptr() != 0)
 
@@ -250,15 +220,3 @@ def restore(data):
 @rebuilds
 def meta(nbytes):
     return _f.storage_new(nbytes, device="meta")
-
-
-def checked(value, function, argument):
-    if isinstance(value, UntypedStorage):
-        return value
-    if isinstance(value, _typed_storage.TypedStorage):
-        return value.untyped()
-    raise wrong_type(function, argument, "UntypedStorage", value)
-
-
-# The modules below take the class above.
-from . import _device, _interop, _sharing, _typed_storage  # noqa: E402

@@ -9,10 +9,9 @@ from math import isfinite
 from ._convert import foreign
 from ._device import device
 from ._dtypes import NAMES, dtype, layout
+from ._owner import TypedStorage, UntypedStorage
 from ._size import Size
-from ._storage import UntypedStorage
 from ._tensor import Tensor
-from ._typed_storage import TypedStorage
 
 encode = json.JSONEncoder(ensure_ascii=False).encode
 EXACT = 2**53  # integers up to here are the same in JavaScript

@@ -1,12 +1,14 @@
-"""The legacy storages: elements of one dtype in an UntypedStorage."""
+"""The methods of the legacy storages: elements of one dtype in an UntypedStorage."""
 
 from functools import cache
 from weakref import WeakValueDictionary
 
 from . import _create, _dtypes
 from . import gen_functions as _f
+from ._extend import extends
 from ._forked import rebuilds, shows
-from ._storage import StorageBase, UntypedStorage, readable
+from ._owner import StorageBase, TypedStorage, UntypedStorage
+from ._storage import readable
 
 LEGACY = {
     **_create.LEGACY,
@@ -18,14 +20,8 @@ LEGACY = {
 }
 
 
-class TypedStorage(StorageBase):
-    """The elements of one dtype in an UntypedStorage: TypedStorage(3) has 3 zeros, TypedStorage([1, 2]) these two.
-
-    `dtype` is the default dtype unless given; `wrap_storage` is an UntypedStorage to share.
-    """
-
-    __slots__ = ("_untyped", "dtype", "__weakref__", "__dict__")
-
+@extends(TypedStorage)
+class TypedStorage:
     def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
         self.dtype = dtype or _f.get_default_dtype()
         if len(args) > (wrap_storage is None):
@@ -60,9 +56,6 @@ class TypedStorage(StorageBase):
         """A copy of the elements of an object with the buffer protocol, turned from `byte_order` ("little", "big") to the machine's."""
         dtype = cls._kind().get("dtype") or dtype or _f.get_default_dtype()
         return typed(UntypedStorage.from_buffer(buffer, byte_order=byte_order, count=count, offset=offset, dtype=dtype), dtype)
-
-    def untyped(self):
-        return self._untyped
 
     def element_size(self):
         return self.dtype.itemsize
@@ -159,15 +152,6 @@ def typed(untyped, dtype):
     return found
 
 
-def untyped(value, dtype):
-    """The UntypedStorage of a storage of `dtype`; other values as they are."""
-    if not isinstance(value, TypedStorage):
-        return value
-    if value.dtype is not dtype:
-        raise RuntimeError(f"expected a storage of {dtype} or an UntypedStorage, but got one of {value.dtype}")
-    return value.untyped()
-
-
 def of(tensor, dtype):
     """A storage of the tensor's elements, converted to `dtype`."""
     stored = _f.storage_view(UntypedStorage(0), dtype=dtype).dtype
@@ -185,6 +169,18 @@ def dtype_of(kind):
     if not isinstance(found, _dtypes.dtype):
         raise TypeError(f"type(): a storage class, its name or a dtype is needed, not {type(kind).__name__}")
     return found
+
+
+@extends(UntypedStorage)
+class UntypedStorage:
+    def type(self, dtype=None):
+        """The name of the class, or the bytes converted to the elements of a legacy storage class."""
+        if dtype is None:
+            return "torch.storage.UntypedStorage"
+        return self._cast(dtype_of(dtype))
+
+    def _cast(self, dtype):
+        return of(self._tensor(), dtype)
 
 
 # The conversions that both kinds of storage have, by name.

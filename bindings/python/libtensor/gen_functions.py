@@ -630,6 +630,8 @@ c_set_default_dtype = _bind("tensor_set_default_dtype", P)
 c_get_default_dtype = _bind("tensor_get_default_dtype", P)
 c_set_default_device = _bind("tensor_set_default_device", _Device)
 c_get_default_device = _bind("tensor_get_default_device", P)
+c_set_grad_enabled = _bind("tensor_set_grad_enabled", P)
+c_is_grad_enabled = _bind("tensor_is_grad_enabled", P)
 c_parse_device = _bind("tensor_parse_device", T, P)
 c_set_num_threads = _bind("tensor_set_num_threads", P)
 c_get_num_threads = _bind("tensor_get_num_threads", P)
@@ -1084,14 +1086,9 @@ def add(input, other, *, alpha=_ONE, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_add_scalar(input._h, other, alpha, cell.address)
+        return _made(c_add_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_add(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_add(input._h, other._h, alpha, cell.address), cell)
 
 
 @_changes("TOS", "tensor_words_add_", "tensor_words_add_scalar_")
@@ -1143,14 +1140,9 @@ def sub(input, other, *, alpha=_ONE, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_sub_scalar(input._h, other, alpha, cell.address)
+        return _made(c_sub_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_sub(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_sub(input._h, other._h, alpha, cell.address), cell)
 
 
 @_changes("TOS", "tensor_words_sub_", "tensor_words_sub_scalar_")
@@ -1203,14 +1195,9 @@ def subtract(input, other, *, alpha=_ONE, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_subtract_scalar(input._h, other, alpha, cell.address)
+        return _made(c_subtract_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_subtract(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_subtract(input._h, other._h, alpha, cell.address), cell)
 
 
 @_changes("TOS", "tensor_words_subtract_", "tensor_words_subtract_scalar_")
@@ -1252,14 +1239,9 @@ def rsub(input, other, *, alpha=_ONE):
         alpha = _scalar(alpha, "rsub", "alpha")
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_rsub_scalar(input._h, other, alpha, cell.address)
+        return _made(c_rsub_scalar(input._h, other, alpha, cell.address), cell)
     else:
-        status = c_rsub(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_rsub(input._h, other._h, alpha, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_mul", "tensor_words_mul_scalar")
@@ -1285,14 +1267,9 @@ def mul(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_mul_scalar(input._h, other, cell.address)
+        return _made(c_mul_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_mul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_mul(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_mul_", "tensor_words_mul_scalar_")
@@ -1339,14 +1316,9 @@ def multiply(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_multiply_scalar(input._h, other, cell.address)
+        return _made(c_multiply_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_multiply(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_multiply(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_multiply_", "tensor_words_multiply_scalar_")
@@ -1398,14 +1370,9 @@ def div(input, other, *, rounding_mode=None, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_div_scalar(input._h, other, rounding_mode, cell.address)
+        return _made(c_div_scalar(input._h, other, rounding_mode, cell.address), cell)
     else:
-        status = c_div(input._h, other._h, rounding_mode, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_div(input._h, other._h, rounding_mode, cell.address), cell)
 
 
 @_changes("TOu", "tensor_words_div_", "tensor_words_div_scalar_")
@@ -1462,14 +1429,9 @@ def divide(input, other, *, rounding_mode=None, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_divide_scalar(input._h, other, rounding_mode, cell.address)
+        return _made(c_divide_scalar(input._h, other, rounding_mode, cell.address), cell)
     else:
-        status = c_divide(input._h, other._h, rounding_mode, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_divide(input._h, other._h, rounding_mode, cell.address), cell)
 
 
 @_changes("TOu", "tensor_words_divide_", "tensor_words_divide_scalar_")
@@ -1521,14 +1483,9 @@ def true_divide(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_true_divide_scalar(input._h, other, cell.address)
+        return _made(c_true_divide_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_true_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_true_divide(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_true_divide_", "tensor_words_true_divide_scalar_")
@@ -1575,14 +1532,9 @@ def floor_divide(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_floor_divide_scalar(input._h, other, cell.address)
+        return _made(c_floor_divide_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_floor_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_floor_divide(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_floor_divide_", "tensor_words_floor_divide_scalar_")
@@ -1629,14 +1581,9 @@ def remainder(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_remainder_scalar(input._h, other, cell.address)
+        return _made(c_remainder_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_remainder(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_remainder(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_remainder_", "tensor_words_remainder_scalar_")
@@ -1683,14 +1630,9 @@ def fmod(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_fmod_scalar(input._h, other, cell.address)
+        return _made(c_fmod_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_fmod(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_fmod(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_fmod_", "tensor_words_fmod_scalar_")
@@ -1740,14 +1682,9 @@ def pow(input, exponent, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_pow_scalar(input._h, exponent, cell.address)
+        return _made(c_pow_scalar(input._h, exponent, cell.address), cell)
     else:
-        status = c_pow(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_pow(input._h, exponent._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_pow_", "tensor_words_pow_scalar_")
@@ -1797,14 +1734,9 @@ def float_power(input, exponent, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_float_power_scalar(input._h, exponent, cell.address)
+        return _made(c_float_power_scalar(input._h, exponent, cell.address), cell)
     else:
-        status = c_float_power(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_float_power(input._h, exponent._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_float_power_", "tensor_words_float_power_scalar_")
@@ -1845,12 +1777,7 @@ def neg(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_neg(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_neg(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_neg_")
@@ -1886,12 +1813,7 @@ def negative(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_negative(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_negative(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_negative_")
@@ -1920,12 +1842,7 @@ def positive(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "positive", "input")
     cell = _take() if _cells else _Cell()
-    status = c_positive(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_positive(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_square")
@@ -1945,12 +1862,7 @@ def square(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_square(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_square(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_square_")
@@ -1985,12 +1897,7 @@ def reciprocal(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_reciprocal(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_reciprocal(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_reciprocal_")
@@ -2027,12 +1934,7 @@ def abs(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_abs(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_abs(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_abs_")
@@ -2072,12 +1974,7 @@ def absolute(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_absolute(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_absolute(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_absolute_")
@@ -2115,12 +2012,7 @@ def sign(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sign(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sign(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sign_")
@@ -2155,12 +2047,7 @@ def sgn(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sgn(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sgn(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sgn_")
@@ -2201,14 +2088,9 @@ def copysign(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_copysign_scalar(input._h, other, cell.address)
+        return _made(c_copysign_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_copysign(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_copysign(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_copysign_", "tensor_words_copysign_scalar_")
@@ -2254,12 +2136,7 @@ def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
 
 @_changes("TTTS", "tensor_words_addcmul_")
@@ -2306,12 +2183,7 @@ def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
 
 @_changes("TTTS", "tensor_words_addcdiv_")
@@ -2360,14 +2232,9 @@ def lerp(input, end, weight, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if weight.__class__ is _Scalar:
-        status = c_lerp_scalar(input._h, end._h, weight, cell.address)
+        return _made(c_lerp_scalar(input._h, end._h, weight, cell.address), cell)
     else:
-        status = c_lerp(input._h, end._h, weight._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_lerp(input._h, end._h, weight._h, cell.address), cell)
 
 
 @_changes("TTO", "tensor_words_lerp_", "tensor_words_lerp_scalar_")
@@ -2415,14 +2282,9 @@ def eq(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_eq_scalar(input._h, other, cell.address)
+        return _made(c_eq_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_eq(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_eq(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_eq_", "tensor_words_eq_scalar_")
@@ -2468,14 +2330,9 @@ def ne(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ne_scalar(input._h, other, cell.address)
+        return _made(c_ne_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_ne(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_ne(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_ne_", "tensor_words_ne_scalar_")
@@ -2522,14 +2379,9 @@ def not_equal(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_not_equal_scalar(input._h, other, cell.address)
+        return _made(c_not_equal_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_not_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_not_equal(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_not_equal_", "tensor_words_not_equal_scalar_")
@@ -2576,14 +2428,9 @@ def lt(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_lt_scalar(input._h, other, cell.address)
+        return _made(c_lt_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_lt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_lt(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_lt_", "tensor_words_lt_scalar_")
@@ -2630,14 +2477,9 @@ def less(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_less_scalar(input._h, other, cell.address)
+        return _made(c_less_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_less(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_less(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_less_", "tensor_words_less_scalar_")
@@ -2684,14 +2526,9 @@ def le(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_le_scalar(input._h, other, cell.address)
+        return _made(c_le_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_le(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_le(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_le_", "tensor_words_le_scalar_")
@@ -2738,14 +2575,9 @@ def less_equal(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_less_equal_scalar(input._h, other, cell.address)
+        return _made(c_less_equal_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_less_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_less_equal(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_less_equal_", "tensor_words_less_equal_scalar_")
@@ -2792,14 +2624,9 @@ def gt(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_gt_scalar(input._h, other, cell.address)
+        return _made(c_gt_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_gt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_gt(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_gt_", "tensor_words_gt_scalar_")
@@ -2846,14 +2673,9 @@ def greater(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_greater_scalar(input._h, other, cell.address)
+        return _made(c_greater_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_greater(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_greater(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_greater_", "tensor_words_greater_scalar_")
@@ -2900,14 +2722,9 @@ def ge(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ge_scalar(input._h, other, cell.address)
+        return _made(c_ge_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_ge(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_ge(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_ge_", "tensor_words_ge_scalar_")
@@ -2954,14 +2771,9 @@ def greater_equal(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_greater_equal_scalar(input._h, other, cell.address)
+        return _made(c_greater_equal_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_greater_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_greater_equal(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_greater_equal_", "tensor_words_greater_equal_scalar_")
@@ -3024,12 +2836,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if equal_nan.__class__ is not _Bool:
         equal_nan = _flag(equal_nan, "isclose", "equal_nan")
     cell = _take() if _cells else _Cell()
-    status = c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address), cell)
 
 
 @_tells("TTFFB", "tensor_words_allclose")
@@ -3068,12 +2875,7 @@ def isnan(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isnan", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isnan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isnan(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isinf")
@@ -3086,12 +2888,7 @@ def isinf(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isinf", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isinf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isinf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isfinite")
@@ -3104,12 +2901,7 @@ def isfinite(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isfinite", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isfinite(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isfinite(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isreal")
@@ -3122,12 +2914,7 @@ def isreal(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isreal", "input")
     cell = _take() if _cells else _Cell()
-    status = c_isreal(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isreal(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isposinf")
@@ -3147,12 +2934,7 @@ def isposinf(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_isposinf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isposinf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_isneginf")
@@ -3172,12 +2954,7 @@ def isneginf(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_isneginf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_isneginf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_signbit")
@@ -3197,12 +2974,7 @@ def signbit(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_signbit(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_signbit(input._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_complex_parts")
@@ -3224,12 +2996,7 @@ def complex(real, imag, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_complex_parts(real._h, imag._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_complex_parts(real._h, imag._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_polar")
@@ -3251,12 +3018,7 @@ def polar(abs, angle, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_polar(abs._h, angle._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_polar(abs._h, angle._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_real")
@@ -3269,12 +3031,7 @@ def real(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "real", "input")
     cell = _take() if _cells else _Cell()
-    status = c_real(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_real(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_imag")
@@ -3287,12 +3044,7 @@ def imag(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "imag", "input")
     cell = _take() if _cells else _Cell()
-    status = c_imag(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_imag(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_view_as_real")
@@ -3305,12 +3057,7 @@ def view_as_real(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_real", "input")
     cell = _take() if _cells else _Cell()
-    status = c_view_as_real(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_as_real(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_view_as_complex")
@@ -3323,12 +3070,7 @@ def view_as_complex(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_complex", "input")
     cell = _take() if _cells else _Cell()
-    status = c_view_as_complex(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_as_complex(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_conj")
@@ -3341,12 +3083,7 @@ def conj(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "conj", "input")
     cell = _take() if _cells else _Cell()
-    status = c_conj(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_conj(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_conj_physical")
@@ -3366,12 +3103,7 @@ def conj_physical(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_conj_physical(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_conj_physical(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_conj_physical_")
@@ -3399,12 +3131,7 @@ def resolve_conj(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_conj", "input")
     cell = _take() if _cells else _Cell()
-    status = c_resolve_conj(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_resolve_conj(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_resolve_neg")
@@ -3417,12 +3144,7 @@ def resolve_neg(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_neg", "input")
     cell = _take() if _cells else _Cell()
-    status = c_resolve_neg(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_resolve_neg(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_angle")
@@ -3442,12 +3164,7 @@ def angle(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_angle(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_angle(input._h, cell.address), cell)
 
 
 @_makes("T-", "tensor_words_clone")
@@ -3461,12 +3178,7 @@ def clone(input, *, memory_format=None):
         input = _tensor(input, "clone", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "clone", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_clone(input._h, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clone(input._h, memory_format, cell.address), cell)
 
 
 @_makes("T-", "tensor_words_contiguous")
@@ -3480,12 +3192,7 @@ def contiguous(input, *, memory_format=_contiguous_format):
         input = _tensor(input, "contiguous", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_contiguous(input._h, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_contiguous(input._h, memory_format, cell.address), cell)
 
 
 @_makes("Td--BB-", "tensor_words_to_options")
@@ -3504,12 +3211,7 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
         copy = _flag(copy, "to", "copy")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "to", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address), cell)
 
 
 @_changes("TOB", "tensor_words_copy_", "tensor_words_copy__scalar")
@@ -3548,14 +3250,9 @@ def fill(input, value):
         value = _number(value, "fill", "value")
     cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_fill_scalar(input._h, value, cell.address)
+        return _made(c_fill_scalar(input._h, value, cell.address), cell)
     else:
-        status = c_fill(input._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_fill(input._h, value._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_fill_", "tensor_words_fill_scalar_")
@@ -3697,12 +3394,7 @@ def narrow_copy(input, dim, start, length, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_narrow_copy(input._h, dim, start, length, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_narrow_copy(input._h, dim, start, length, cell.address), cell)
 
 
 @_changes("TT-", "tensor_words_resize_as_")
@@ -3834,17 +3526,15 @@ def set_(input, *args, **kwargs):
             return _set__storage(input, *args)
         if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
             return _set__storage_geometry(input, *args)
-        raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _set__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
-        return _set__tensor(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
-        return _set__tensor_geometry(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
-        return _set__storage(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
-        return _set__storage_geometry(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"source"} and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
+            return _set__tensor(input, *args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"source", "storage_offset", "size", "stride"} and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
+            return _set__tensor_geometry(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"source"} and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
+            return _set__storage(input, *args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"source", "storage_offset", "size", "stride"} and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
+            return _set__storage_geometry(input, *args, **kwargs)
     raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
 
@@ -3892,12 +3582,7 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_zeros(size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_zeros(size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Vd--", "tensor_words_ones")
@@ -3923,12 +3608,7 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_ones(size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ones(size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("LSd--", "tensor_words_full")
@@ -3956,12 +3636,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_full(size, size_len, fill_value, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_full(size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Vd---", "tensor_words_empty")
@@ -3989,12 +3664,7 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_empty(size, size_len, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty(size, size_len, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("LLd--", "tensor_words_empty_strided")
@@ -4012,12 +3682,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     layout = -1 if layout is None else _layout_code(layout, "empty_strided", "layout")
     device = _NO_DEVICE if device is None else _device(device, "empty_strided", "device")
     cell = _take() if _cells else _Cell()
-    status = c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("LLd--", "tensor_words_empty_permuted")
@@ -4036,12 +3701,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     layout = -1 if layout is None else _layout_code(layout, "empty_permuted", "layout")
     device = _NO_DEVICE if device is None else _device(device, "empty_permuted", "device")
     cell = _take() if _cells else _Cell()
-    status = c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Sd--", "tensor_words_scalar_tensor")
@@ -4059,12 +3719,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     layout = -1 if layout is None else _layout_code(layout, "scalar_tensor", "layout")
     device = _NO_DEVICE if device is None else _device(device, "scalar_tensor", "device")
     cell = _take() if _cells else _Cell()
-    status = c_scalar_tensor(s, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scalar_tensor(s, dtype, layout, device, cell.address), cell)
 
 
 @_makes("SSd--", "tensor_words_arange_start")
@@ -4091,12 +3746,7 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arange_start(start, end, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arange_start(start, end, dtype, layout, device, cell.address), cell)
 
 
 @_makes("SSSd--", "tensor_words_arange_start_step")
@@ -4126,12 +3776,7 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arange_start_step(start, end, step, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arange_start_step(start, end, step, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Sd--", "tensor_words_arange")
@@ -4156,12 +3801,7 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arange(end, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arange(end, dtype, layout, device, cell.address), cell)
 
 
 @_first(_arange_start, _arange_start_step, _arange_default)
@@ -4187,13 +3827,13 @@ def arange(*args, **kwargs):
             return _arange_start_step(*args)
         if n == 1 and _is_number(args[0]):
             return _arange_default(*args)
-        raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
-        return _arange_start(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
-        return _arange_start_step(*args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
-        return _arange_default(*args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
+            return _arange_start(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
+            return _arange_start_step(*args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "end", _absent)):
+            return _arange_default(*args, **kwargs)
     raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -4223,12 +3863,7 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_range(start, end, step, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_range(start, end, step, dtype, layout, device, cell.address), cell)
 
 
 @_makes("SSId--", "tensor_words_linspace")
@@ -4257,12 +3892,7 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_linspace(start, end, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace(start, end, steps, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TTId--", "tensor_words_linspace_tensor_tensor")
@@ -4289,12 +3919,7 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TSId--", "tensor_words_linspace_tensor_scalar")
@@ -4321,12 +3946,7 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address), cell)
 
 
 @_makes("STId--", "tensor_words_linspace_scalar_tensor")
@@ -4353,12 +3973,7 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address), cell)
 
 
 @_first(_linspace_default, forms=(_linspace_default, _linspace_tensor_tensor, _linspace_tensor_scalar, _linspace_scalar_tensor))
@@ -4391,15 +4006,15 @@ def linspace(*args, **kwargs):
             return _linspace_tensor_scalar(*args)
         if n == 3 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
             return _linspace_scalar_tensor(*args)
-        raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_default(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_tensor_tensor(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_tensor_scalar(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-        return _linspace_scalar_tensor(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_default(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_tensor_tensor(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_tensor_scalar(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+            return _linspace_scalar_tensor(*args, **kwargs)
     raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -4431,12 +4046,7 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logspace(start, end, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace(start, end, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TTIFd--", "tensor_words_logspace_tensor_tensor")
@@ -4465,12 +4075,7 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TSIFd--", "tensor_words_logspace_tensor_scalar")
@@ -4499,12 +4104,7 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_makes("STIFd--", "tensor_words_logspace_scalar_tensor")
@@ -4533,12 +4133,7 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address), cell)
 
 
 @_first(_logspace_default, forms=(_logspace_default, _logspace_tensor_tensor, _logspace_tensor_scalar, _logspace_scalar_tensor))
@@ -4571,15 +4166,15 @@ def logspace(*args, **kwargs):
             return _logspace_tensor_scalar(*args)
         if 3 <= n <= 4 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
             return _logspace_scalar_tensor(*args)
-        raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_default(*args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_tensor_tensor(*args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_tensor_scalar(*args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-        return _logspace_scalar_tensor(*args, **kwargs)
+    else:
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_default(*args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_tensor_tensor(*args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_tensor_scalar(*args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+            return _logspace_scalar_tensor(*args, **kwargs)
     raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -4606,12 +4201,7 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_eye(n, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_eye(n, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IId--", "tensor_words_eye_m")
@@ -4634,12 +4224,7 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_eye_m(n, m, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_eye_m(n, m, dtype, layout, device, cell.address), cell)
 
 
 @_first(_eye_default, _eye_m)
@@ -4660,11 +4245,11 @@ def eye(*args, **kwargs):
             return _eye_default(*args)
         if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
             return _eye_m(*args)
-        raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)):
-        return _eye_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
-        return _eye_m(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "n", _absent)):
+            return _eye_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
+            return _eye_m(*args, **kwargs)
     raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -4688,12 +4273,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
     device = _NO_DEVICE if device is None else _device(device, "tril_indices", "device")
     cell = _take() if _cells else _Cell()
-    status = c_tril_indices(row, col, offset, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tril_indices(row, col, offset, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IIId--", "tensor_words_triu_indices")
@@ -4716,12 +4296,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
     device = _NO_DEVICE if device is None else _device(device, "triu_indices", "device")
     cell = _take() if _cells else _Cell()
-    status = c_triu_indices(row, col, offset, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_triu_indices(row, col, offset, dtype, layout, device, cell.address), cell)
 
 
 @_makes("Td---", "tensor_words_empty_like")
@@ -4740,12 +4315,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     device = _NO_DEVICE if device is None else _device(device, "empty_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_empty_like(input._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_empty_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("Td---", "tensor_words_zeros_like")
@@ -4764,12 +4334,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     device = _NO_DEVICE if device is None else _device(device, "zeros_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "zeros_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("Td---", "tensor_words_ones_like")
@@ -4788,12 +4353,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
     device = _NO_DEVICE if device is None else _device(device, "ones_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "ones_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_ones_like(input._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ones_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TSd---", "tensor_words_full_like")
@@ -4814,12 +4374,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     device = _NO_DEVICE if device is None else _device(device, "full_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "full_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TVd--", "tensor_words_new_empty")
@@ -4840,12 +4395,7 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     layout = -1 if layout is None else _layout_code(layout, "new_empty", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_empty", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TLLd--", "tensor_words_new_empty_strided")
@@ -4865,12 +4415,7 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     layout = -1 if layout is None else _layout_code(layout, "new_empty_strided", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_empty_strided", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TLSd--", "tensor_words_new_full")
@@ -4891,12 +4436,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     layout = -1 if layout is None else _layout_code(layout, "new_full", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_full", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TVd--", "tensor_words_new_zeros")
@@ -4917,12 +4457,7 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     layout = -1 if layout is None else _layout_code(layout, "new_zeros", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_zeros", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TVd--", "tensor_words_new_ones")
@@ -4943,12 +4478,7 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     layout = -1 if layout is None else _layout_code(layout, "new_ones", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_ones", "device")
     cell = _take() if _cells else _Cell()
-    status = c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBd--", "tensor_words_bartlett_window")
@@ -4968,12 +4498,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
     layout = -1 if layout is None else _layout_code(layout, "bartlett_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "bartlett_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBd--", "tensor_words_hann_window")
@@ -4993,12 +4518,7 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
     layout = -1 if layout is None else _layout_code(layout, "hann_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "hann_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_hann_window(window_length, periodic, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hann_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBFFd--", "tensor_words_hamming_window")
@@ -5022,12 +4542,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     layout = -1 if layout is None else _layout_code(layout, "hamming_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "hamming_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBd--", "tensor_words_blackman_window")
@@ -5047,12 +4562,7 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
     layout = -1 if layout is None else _layout_code(layout, "blackman_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "blackman_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_blackman_window(window_length, periodic, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_blackman_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IBFd--", "tensor_words_kaiser_window")
@@ -5074,12 +4584,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     layout = -1 if layout is None else _layout_code(layout, "kaiser_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "kaiser_window", "device")
     cell = _take() if _cells else _Cell()
-    status = c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address), cell)
 
 
 @_makes("TiB", "tensor_words_vander")
@@ -5098,12 +4603,7 @@ def vander(x, N=None, increasing=False):
     if increasing.__class__ is not _Bool:
         increasing = _flag(increasing, "vander", "increasing")
     cell = _take() if _cells else _Cell()
-    status = c_vander(x._h, N, increasing, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_vander(x._h, N, increasing, cell.address), cell)
 
 
 @_open
@@ -5135,12 +4635,7 @@ def save_bytes(structure, tensors, *, compact=False):
     if compact.__class__ is not _Bool:
         compact = _flag(compact, "save_bytes", "compact")
     cell = _take() if _cells else _Cell()
-    status = c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address), cell)
 
 
 @_open
@@ -5253,12 +4748,7 @@ def safetensors_save(names, tensors, *, metadata=None):
     tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
     metadata = None if metadata is None else _text(metadata, "safetensors_save", "metadata")
     cell = _take() if _cells else _Cell()
-    status = c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address), cell)
 
 
 _safetensors_load_file_default_result = _result_type("safetensors_load_file", ("names", "tensors", "metadata"))
@@ -5361,12 +4851,7 @@ def npy_save_bytes(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "npy_save_bytes", "input")
     cell = _take() if _cells else _Cell()
-    status = c_npy_save_bytes(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npy_save_bytes(input._h, cell.address), cell)
 
 
 @_makes("UB", "tensor_words_npy_load")
@@ -5378,12 +4863,7 @@ def npy_load(path, *, mmap=False):
     if mmap.__class__ is not _Bool:
         mmap = _flag(mmap, "npy_load", "mmap")
     cell = _take() if _cells else _Cell()
-    status = c_npy_load(path, mmap, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npy_load(path, mmap, cell.address), cell)
 
 
 @_makes("T", "tensor_words_npy_load_bytes")
@@ -5392,12 +4872,7 @@ def npy_load_bytes(data):
     if data.__class__ is not _Tensor:
         data = _tensor(data, "npy_load_bytes", "data")
     cell = _take() if _cells else _Cell()
-    status = c_npy_load_bytes(data._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npy_load_bytes(data._h, cell.address), cell)
 
 
 @_open
@@ -5438,12 +4913,7 @@ def npz_save_bytes(names, tensors):
     names, names_len = _texts(names, "npz_save_bytes", "names")
     tensors_list, tensors_len = _tensors(tensors, "npz_save_bytes", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address), cell)
 
 
 _npz_load_default_result = _result_type("npz_load", ("names", "tensors"))
@@ -5528,12 +4998,7 @@ def sqrt(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sqrt(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sqrt(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sqrt_")
@@ -5568,12 +5033,7 @@ def rsqrt(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_rsqrt(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rsqrt(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_rsqrt_")
@@ -5608,12 +5068,7 @@ def exp(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_exp(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_exp(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_exp_")
@@ -5648,12 +5103,7 @@ def exp2(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_exp2(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_exp2_")
@@ -5688,12 +5138,7 @@ def expm1(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_expm1(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_expm1_")
@@ -5728,12 +5173,7 @@ def log(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_log(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log_")
@@ -5768,12 +5208,7 @@ def log2(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_log2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log2(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log2_")
@@ -5808,12 +5243,7 @@ def log10(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_log10(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log10(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log10_")
@@ -5848,12 +5278,7 @@ def log1p(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log1p(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_log1p_")
@@ -5888,12 +5313,7 @@ def sin(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sin(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sin(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sin_")
@@ -5928,12 +5348,7 @@ def cos(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cos(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cos(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_cos_")
@@ -5968,12 +5383,7 @@ def tan(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_tan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tan(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_tan_")
@@ -6008,12 +5418,7 @@ def asin(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_asin(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_asin(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_asin_")
@@ -6049,12 +5454,7 @@ def arcsin(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arcsin(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arcsin(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arcsin_")
@@ -6090,12 +5490,7 @@ def acos(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_acos(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_acos(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_acos_")
@@ -6131,12 +5526,7 @@ def arccos(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arccos(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arccos(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arccos_")
@@ -6172,12 +5562,7 @@ def atan(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_atan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atan(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_atan_")
@@ -6213,12 +5598,7 @@ def arctan(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arctan(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arctan(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arctan_")
@@ -6254,12 +5634,7 @@ def sinh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sinh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sinh_")
@@ -6294,12 +5669,7 @@ def cosh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cosh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_cosh_")
@@ -6334,12 +5704,7 @@ def tanh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_tanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tanh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_tanh_")
@@ -6374,12 +5739,7 @@ def asinh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_asinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_asinh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_asinh_")
@@ -6415,12 +5775,7 @@ def arcsinh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arcsinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arcsinh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arcsinh_")
@@ -6456,12 +5811,7 @@ def acosh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_acosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_acosh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_acosh_")
@@ -6497,12 +5847,7 @@ def arccosh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arccosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arccosh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arccosh_")
@@ -6538,12 +5883,7 @@ def atanh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_atanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atanh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_atanh_")
@@ -6579,12 +5919,7 @@ def arctanh(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arctanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arctanh(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_arctanh_")
@@ -6620,12 +5955,7 @@ def sigmoid(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sigmoid(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sigmoid(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sigmoid_")
@@ -6662,12 +5992,7 @@ def atan2(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_atan2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atan2(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_atan2_")
@@ -6707,12 +6032,7 @@ def arctan2(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_arctan2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_arctan2(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_arctan2_")
@@ -6752,12 +6072,7 @@ def hypot(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_hypot(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hypot(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_hypot_")
@@ -6785,14 +6100,9 @@ def index_get(input, index):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_get", "input")
-    index, index_len, kept = _index(index)
+    index_list, index_len = _index(index)
     cell = _take() if _cells else _Cell()
-    status = c_index_get(input._h, index, index_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_get(input._h, index_list, index_len, cell.address), cell)
 
 
 @_changes("TXT", "tensor_words_index_set_")
@@ -6802,10 +6112,10 @@ def index_set_(input, index, value):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_set_", "input")
-    index, index_len, kept = _index(index)
+    index_list, index_len = _index(index)
     if value.__class__ is not _Tensor:
         value = _tensor(value, "index_set_", "value")
-    status = c_index_set_(input._h, index, index_len, value._h)
+    status = c_index_set_(input._h, index_list, index_len, value._h)
     if status:
         raise _failure(status)
     return input
@@ -6816,10 +6126,10 @@ def index_set_scalar_(input, index, value):
     """self[index] = number, which the dtype must be able to hold."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_set_scalar_", "input")
-    index, index_len, kept = _index(index)
+    index_list, index_len = _index(index)
     if value.__class__ is not _Scalar:
         value = _scalar(value, "index_set_scalar_", "value")
-    status = c_index_set_scalar_(input._h, index, index_len, value)
+    status = c_index_set_scalar_(input._h, index_list, index_len, value)
     if status:
         raise _failure(status)
     return input
@@ -6840,12 +6150,7 @@ def index_put(input, indices, values, accumulate=False):
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address), cell)
 
 
 @_open
@@ -6889,12 +6194,7 @@ def index_select(input, dim, index, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_index_select(input._h, dim, index._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_select(input._h, dim, index._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_masked_select")
@@ -6916,12 +6216,7 @@ def masked_select(input, mask, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_masked_select(input._h, mask._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_masked_select(input._h, mask._h, cell.address), cell)
 
 
 @_makes("TTO", "tensor_words_masked_fill", "tensor_words_masked_fill_scalar")
@@ -6939,14 +6234,9 @@ def masked_fill(input, mask, value):
         value = _number(value, "masked_fill", "value")
     cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_masked_fill_scalar(input._h, mask._h, value, cell.address)
+        return _made(c_masked_fill_scalar(input._h, mask._h, value, cell.address), cell)
     else:
-        status = c_masked_fill(input._h, mask._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_masked_fill(input._h, mask._h, value._h, cell.address), cell)
 
 
 @_changes("TTO", "tensor_words_masked_fill_", "tensor_words_masked_fill_scalar_")
@@ -6985,12 +6275,7 @@ def masked_scatter(input, mask, source):
     if source.__class__ is not _Tensor:
         source = _tensor(source, "masked_scatter", "source")
     cell = _take() if _cells else _Cell()
-    status = c_masked_scatter(input._h, mask._h, source._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_masked_scatter(input._h, mask._h, source._h, cell.address), cell)
 
 
 @_changes("TTT", "tensor_words_masked_scatter_")
@@ -7037,12 +6322,7 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_gather(input._h, dim, index._h, sparse_grad, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_gather(input._h, dim, index._h, sparse_grad, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_take")
@@ -7064,12 +6344,7 @@ def take(input, index, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_take(input._h, index._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_take(input._h, index._h, cell.address), cell)
 
 
 @_makes("TTi", "tensor_words_take_along_dim")
@@ -7096,12 +6371,7 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_take_along_dim(input._h, indices._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_take_along_dim(input._h, indices._h, dim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_nonzero")
@@ -7122,12 +6392,7 @@ def nonzero(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_nonzero(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nonzero(input._h, cell.address), cell)
 
 
 @_lists("T", "tensor_words_nonzero_numpy")
@@ -7161,12 +6426,7 @@ def argwhere(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argwhere", "input")
     cell = _take() if _cells else _Cell()
-    status = c_argwhere(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argwhere(input._h, cell.address), cell)
 
 
 @_makes("TTTB", "tensor_words_put")
@@ -7186,12 +6446,7 @@ def put(input, index, source, accumulate=False):
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_put(input._h, index._h, source._h, accumulate, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_put(input._h, index._h, source._h, accumulate, cell.address), cell)
 
 
 @_changes("TTTB", "tensor_words_put_")
@@ -7240,12 +6495,7 @@ def _scatter_src(input, dim, index, src, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_scatter_src(input._h, dim, index._h, src._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_src(input._h, dim, index._h, src._h, cell.address), cell)
 
 
 @_makes("TITS", "tensor_words_scatter_value")
@@ -7267,12 +6517,7 @@ def _scatter_value(input, dim, index, value, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_scatter_value(input._h, dim, index._h, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_value(input._h, dim, index._h, value, cell.address), cell)
 
 
 @_makes("TITTU", "tensor_words_scatter_src_reduce")
@@ -7295,12 +6540,7 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address), cell)
 
 
 @_makes("TITSU", "tensor_words_scatter_value_reduce")
@@ -7323,12 +6563,7 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address), cell)
 
 
 @_first(_scatter_src, _scatter_value, _scatter_value_reduce, forms=(_scatter_src, _scatter_value, _scatter_src_reduce, _scatter_value_reduce))
@@ -7357,15 +6592,15 @@ def scatter(input, *args, **kwargs):
             return _scatter_src(input, *args)
         if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
             return _scatter_value(input, *args)
-        raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter_src(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter_value(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "reduce", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter_src_reduce(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "reduce", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter_value_reduce(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "src", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter_src(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "value", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter_value(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "src", "reduce", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter_src_reduce(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "value", "reduce", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter_value_reduce(input, *args, **kwargs)
     raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
@@ -7470,15 +6705,15 @@ def scatter_(input, *args, **kwargs):
             return _scatter__src(input, *args)
         if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
             return _scatter__value(input, *args)
-        raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter__src(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter__value(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "reduce"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-        return _scatter__src_reduce(input, *args, **kwargs)
-    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "reduce"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-        return _scatter__value_reduce(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "src"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter__src(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "index", "value"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter__value(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "src", "reduce"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+            return _scatter__src_reduce(input, *args, **kwargs)
+        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "value", "reduce"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+            return _scatter__value_reduce(input, *args, **kwargs)
     raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
@@ -7505,12 +6740,7 @@ def scatter_add(input, dim, index, src, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_scatter_add(input._h, dim, index._h, src._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_add(input._h, dim, index._h, src._h, cell.address), cell)
 
 
 @_changes("TITT", "tensor_words_scatter_add_")
@@ -7561,12 +6791,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address), cell)
 
 
 @_changes("TITTUB", "tensor_words_scatter_reduce_")
@@ -7619,12 +6844,7 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_index_add(input._h, dim, index._h, source._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_add(input._h, dim, index._h, source._h, alpha, cell.address), cell)
 
 
 @_changes("TITTS", "tensor_words_index_add_")
@@ -7673,12 +6893,7 @@ def index_copy(input, dim, index, source, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_index_copy(input._h, dim, index._h, source._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_copy(input._h, dim, index._h, source._h, cell.address), cell)
 
 
 @_changes("TITT", "tensor_words_index_copy_")
@@ -7719,14 +6934,9 @@ def index_fill(input, dim, index, value):
         value = _number(value, "index_fill", "value")
     cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_index_fill_scalar(input._h, dim, index._h, value, cell.address)
+        return _made(c_index_fill_scalar(input._h, dim, index._h, value, cell.address), cell)
     else:
-        status = c_index_fill(input._h, dim, index._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_index_fill(input._h, dim, index._h, value._h, cell.address), cell)
 
 
 @_changes("TITO", "tensor_words_index_fill_", "tensor_words_index_fill_scalar_")
@@ -7779,12 +6989,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address), cell)
 
 
 @_changes("TITTUB", "tensor_words_index_reduce_")
@@ -7857,14 +7062,9 @@ def _where_default(condition, input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_where_scalar(condition._h, input._h, other, cell.address)
+        return _made(c_where_scalar(condition._h, input._h, other, cell.address), cell)
     else:
-        status = c_where(condition._h, input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_where(condition._h, input._h, other._h, cell.address), cell)
 
 
 @_first(_where_condition, _where_default)
@@ -7885,11 +7085,11 @@ def where(*args, **kwargs):
             return _where_condition(*args)
         if n == 3 and _is_tensor(args[0]) and _is_operand(args[1]) and _is_operand(args[2]):
             return _where_default(*args)
-        raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"condition"}) and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)):
-        return _where_condition(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"condition", "input", "other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)) and _is_operand(_arg(args, 1, kwargs, "input", _absent)) and _is_operand(_arg(args, 2, kwargs, "other", _absent)):
-        return _where_default(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"condition"} and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)):
+            return _where_condition(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"condition", "input", "other", "out"} and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)) and _is_operand(_arg(args, 1, kwargs, "input", _absent)) and _is_operand(_arg(args, 2, kwargs, "other", _absent)):
+            return _where_default(*args, **kwargs)
     raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
 
 
@@ -7913,12 +7113,7 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cat(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cat(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("AI", "tensor_words_concat")
@@ -7942,12 +7137,7 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_concat(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_concat(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("AI", "tensor_words_concatenate")
@@ -7971,12 +7161,7 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_concatenate(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_concatenate(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("AI", "tensor_words_stack")
@@ -8000,12 +7185,7 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_stack(tensors_list, tensors_len, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_stack(tensors_list, tensors_len, dim, cell.address), cell)
 
 
 @_makes("A", "tensor_words_hstack")
@@ -8025,12 +7205,7 @@ def hstack(tensors, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_hstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_hstack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_vstack")
@@ -8050,12 +7225,7 @@ def vstack(tensors, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_vstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_vstack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_row_stack")
@@ -8076,12 +7246,7 @@ def row_stack(tensors, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_row_stack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_row_stack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_dstack")
@@ -8101,12 +7266,7 @@ def dstack(tensors, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_dstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_dstack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("A", "tensor_words_column_stack")
@@ -8126,12 +7286,7 @@ def column_stack(tensors, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_column_stack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_column_stack(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("T", "tensor_words_atleast_1d")
@@ -8144,12 +7299,7 @@ def _atleast_1d_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_1d", "input")
     cell = _take() if _cells else _Cell()
-    status = c_atleast_1d(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atleast_1d(input._h, cell.address), cell)
 
 
 def _atleast_1d_sequence(*tensors):
@@ -8185,11 +7335,11 @@ def atleast_1d(*args, **kwargs):
             return _atleast_1d_default(*args)
         if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
             return _atleast_1d_sequence(*args)
-        raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-        return _atleast_1d_default(*args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-        return _atleast_1d_sequence(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+            return _atleast_1d_default(*args, **kwargs)
+        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+            return _atleast_1d_sequence(*args, **kwargs)
     raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
@@ -8203,12 +7353,7 @@ def _atleast_2d_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_2d", "input")
     cell = _take() if _cells else _Cell()
-    status = c_atleast_2d(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atleast_2d(input._h, cell.address), cell)
 
 
 def _atleast_2d_sequence(*tensors):
@@ -8244,11 +7389,11 @@ def atleast_2d(*args, **kwargs):
             return _atleast_2d_default(*args)
         if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
             return _atleast_2d_sequence(*args)
-        raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-        return _atleast_2d_default(*args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-        return _atleast_2d_sequence(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+            return _atleast_2d_default(*args, **kwargs)
+        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+            return _atleast_2d_sequence(*args, **kwargs)
     raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
@@ -8262,12 +7407,7 @@ def _atleast_3d_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_3d", "input")
     cell = _take() if _cells else _Cell()
-    status = c_atleast_3d(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_atleast_3d(input._h, cell.address), cell)
 
 
 def _atleast_3d_sequence(*tensors):
@@ -8303,11 +7443,11 @@ def atleast_3d(*args, **kwargs):
             return _atleast_3d_default(*args)
         if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
             return _atleast_3d_sequence(*args)
-        raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-        return _atleast_3d_default(*args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-        return _atleast_3d_sequence(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+            return _atleast_3d_default(*args, **kwargs)
+        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+            return _atleast_3d_sequence(*args, **kwargs)
     raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
@@ -8373,12 +7513,7 @@ def cartesian_prod(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cartesian_prod(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("TIB", "tensor_words_combinations")
@@ -8397,12 +7532,7 @@ def combinations(input, r=2, with_replacement=False):
     if with_replacement.__class__ is not _Bool:
         with_replacement = _flag(with_replacement, "combinations", "with_replacement")
     cell = _take() if _cells else _Cell()
-    status = c_combinations(input._h, r, with_replacement, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_combinations(input._h, r, with_replacement, cell.address), cell)
 
 
 @_open
@@ -8418,12 +7548,7 @@ def block_diag(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_block_diag(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_block_diag(tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("TV", "tensor_words_repeat")
@@ -8440,12 +7565,7 @@ def repeat(input, repeats, *more):
         input = _tensor(input, "repeat", "input")
     repeats, repeats_len = _ints(repeats, "repeat", "repeats")
     cell = _take() if _cells else _Cell()
-    status = c_repeat(input._h, repeats, repeats_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat(input._h, repeats, repeats_len, cell.address), cell)
 
 
 @_makes("TV", "tensor_words_tile")
@@ -8462,12 +7582,7 @@ def tile(input, dims, *more):
         input = _tensor(input, "tile", "input")
     dims, dims_len = _ints(dims, "tile", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_tile(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tile(input._h, dims, dims_len, cell.address), cell)
 
 
 @_makes("TIii", "tensor_words_repeat_interleave_int")
@@ -8488,12 +7603,7 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address), cell)
 
 
 @_makes("TTii", "tensor_words_repeat_interleave_tensor")
@@ -8510,12 +7620,7 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address), cell)
 
 
 @_makes("Ti", "tensor_words_repeat_interleave")
@@ -8526,12 +7631,7 @@ def _repeat_interleave_default(repeats, *, output_size=None):
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave(repeats._h, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_repeat_interleave(repeats._h, output_size, cell.address), cell)
 
 
 @_first(_repeat_interleave_int, _repeat_interleave_tensor, _repeat_interleave_default)
@@ -8558,13 +7658,13 @@ def repeat_interleave(*args, **kwargs):
             return _repeat_interleave_tensor(*args)
         if n == 1 and _is_tensor(args[0]):
             return _repeat_interleave_default(*args)
-        raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
-        return _repeat_interleave_int(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
-        return _repeat_interleave_tensor(*args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
-        return _repeat_interleave_default(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"input", "repeats", "dim", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+            return _repeat_interleave_int(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"input", "repeats", "dim", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+            return _repeat_interleave_tensor(*args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"repeats", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+            return _repeat_interleave_default(*args, **kwargs)
     raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
@@ -8580,12 +7680,7 @@ def roll(input, shifts, dims=None):
     shifts, shifts_len = _ints(shifts, "roll", "shifts")
     dims, dims_len = (None, 0) if dims is None else _ints(dims, "roll", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address), cell)
 
 
 @_makes("TV", "tensor_words_flip")
@@ -8601,12 +7696,7 @@ def flip(input, dims, *more):
         input = _tensor(input, "flip", "input")
     dims, dims_len = _ints(dims, "flip", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_flip(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_flip(input._h, dims, dims_len, cell.address), cell)
 
 
 @_makes("T", "tensor_words_fliplr")
@@ -8620,12 +7710,7 @@ def fliplr(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fliplr", "input")
     cell = _take() if _cells else _Cell()
-    status = c_fliplr(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fliplr(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_flipud")
@@ -8639,12 +7724,7 @@ def flipud(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flipud", "input")
     cell = _take() if _cells else _Cell()
-    status = c_flipud(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_flipud(input._h, cell.address), cell)
 
 
 @_makes("TIL", "tensor_words_rot90")
@@ -8663,12 +7743,7 @@ def rot90(input, k=1, dims=(0,1)):
         dims = (0,1)
     dims, dims_len = _ints(dims, "rot90", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_rot90(input._h, k, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rot90(input._h, k, dims, dims_len, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_tril")
@@ -8691,12 +7766,7 @@ def tril(input, diagonal=0, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_tril(input._h, diagonal, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tril(input._h, diagonal, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_tril_")
@@ -8737,12 +7807,7 @@ def triu(input, diagonal=0, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_triu(input._h, diagonal, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_triu(input._h, diagonal, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_triu_")
@@ -8783,12 +7848,7 @@ def diag(input, diagonal=0, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_diag(input._h, diagonal, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diag(input._h, diagonal, cell.address), cell)
 
 
 @_makes("TIII", "tensor_words_diag_embed")
@@ -8809,12 +7869,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diag_embed", "dim2")
     cell = _take() if _cells else _Cell()
-    status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diag_embed(input._h, offset, dim1, dim2, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_diagflat")
@@ -8830,12 +7885,7 @@ def diagflat(input, offset=0):
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagflat", "offset")
     cell = _take() if _cells else _Cell()
-    status = c_diagflat(input._h, offset, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diagflat(input._h, offset, cell.address), cell)
 
 
 @_makes("TTIII", "tensor_words_diagonal_scatter")
@@ -8857,12 +7907,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal_scatter", "dim2")
     cell = _take() if _cells else _Cell()
-    status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address), cell)
 
 
 @_makes("TTII", "tensor_words_select_scatter")
@@ -8882,12 +7927,7 @@ def select_scatter(input, src, dim, index):
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select_scatter", "index")
     cell = _take() if _cells else _Cell()
-    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_select_scatter(input._h, src._h, dim, index, cell.address), cell)
 
 
 @_makes("TTIiiI", "tensor_words_slice_scatter")
@@ -8912,12 +7952,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice_scatter", "step")
     cell = _take() if _cells else _Cell()
-    status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address), cell)
 
 
 @_makes("TTLLi", "tensor_words_as_strided_scatter")
@@ -8936,12 +7971,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
     cell = _take() if _cells else _Cell()
-    status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address), cell)
 
 
 @_lists("TL", "tensor_words_unravel_index")
@@ -8978,12 +8008,7 @@ def sum_to_size(input, size, *more):
         input = _tensor(input, "sum_to_size", "input")
     size, size_len = _ints(size, "sum_to_size", "size")
     cell = _take() if _cells else _Cell()
-    status = c_sum_to_size(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sum_to_size(input._h, size, size_len, cell.address), cell)
 
 
 @_makes("TLS", "tensor_words_constant_pad_nd")
@@ -9001,12 +8026,7 @@ def constant_pad_nd(input, pad, value=_ZERO):
     if value.__class__ is not _Scalar:
         value = _scalar(value, "constant_pad_nd", "value")
     cell = _take() if _cells else _Cell()
-    status = c_constant_pad_nd(input._h, pad, pad_len, value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_constant_pad_nd(input._h, pad, pad_len, value, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_logical_and")
@@ -9028,12 +8048,7 @@ def logical_and(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logical_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_and(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_logical_and_")
@@ -9072,12 +8087,7 @@ def logical_or(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logical_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_or(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_logical_or_")
@@ -9116,12 +8126,7 @@ def logical_xor(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logical_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_xor(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_logical_xor_")
@@ -9158,12 +8163,7 @@ def logical_not(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logical_not(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logical_not(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_logical_not_")
@@ -9204,14 +8204,9 @@ def bitwise_and(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_and_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_and_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_and(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_and_", "tensor_words_bitwise_and_scalar_")
@@ -9257,14 +8252,9 @@ def bitwise_or(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_or_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_or_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_or(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_or_", "tensor_words_bitwise_or_scalar_")
@@ -9310,14 +8300,9 @@ def bitwise_xor(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_xor_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_xor(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_xor_", "tensor_words_bitwise_xor_scalar_")
@@ -9357,12 +8342,7 @@ def bitwise_not(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_bitwise_not(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bitwise_not(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_bitwise_not_")
@@ -9403,14 +8383,9 @@ def bitwise_left_shift(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_left_shift_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_left_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_left_shift(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_left_shift_", "tensor_words_bitwise_left_shift_scalar_")
@@ -9456,14 +8431,9 @@ def bitwise_right_shift(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+        return _made(c_bitwise_right_shift_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_bitwise_right_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bitwise_right_shift(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_bitwise_right_shift_", "tensor_words_bitwise_right_shift_scalar_")
@@ -9508,12 +8478,7 @@ def matmul(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_matmul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_matmul(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_mm")
@@ -9535,12 +8500,7 @@ def mm(input, mat2, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_mm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mm(input._h, mat2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_spmm")
@@ -9562,12 +8522,7 @@ def spmm(input, mat2, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_spmm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_spmm(input._h, mat2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_bmm")
@@ -9589,12 +8544,7 @@ def bmm(input, mat2, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_bmm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bmm(input._h, mat2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_mv")
@@ -9616,12 +8566,7 @@ def mv(input, vec, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_mv(input._h, vec._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mv(input._h, vec._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_dot")
@@ -9643,12 +8588,7 @@ def dot(input, tensor, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_dot(input._h, tensor._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_dot(input._h, tensor._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_vdot")
@@ -9670,12 +8610,7 @@ def vdot(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_vdot(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_vdot(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_inner")
@@ -9697,12 +8632,7 @@ def inner(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_inner(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_inner(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_outer")
@@ -9725,12 +8655,7 @@ def outer(input, vec2, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_outer(input._h, vec2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_outer(input._h, vec2._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_ger")
@@ -9754,12 +8679,7 @@ def ger(input, vec2, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_ger(input._h, vec2._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ger(input._h, vec2._h, cell.address), cell)
 
 
 @_makes("TTTSS", "tensor_words_addmm")
@@ -9789,12 +8709,7 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addmm_")
@@ -9848,12 +8763,7 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_baddbmm_")
@@ -9906,12 +8816,7 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addbmm_")
@@ -9964,12 +8869,7 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addmv_")
@@ -10023,12 +8923,7 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address), cell)
 
 
 @_changes("TTTSS", "tensor_words_addr_")
@@ -10070,12 +8965,7 @@ def einsum(equation, *tensors):
     equation = _text(equation, "einsum", "equation")
     tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_einsum(equation, tensors_list, tensors_len, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_tensordot")
@@ -10099,12 +8989,7 @@ def _tensordot_default(input, other, dims=2, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_tensordot(input._h, other._h, dims, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tensordot(input._h, other._h, dims, cell.address), cell)
 
 
 @_makes("TTLL", "tensor_words_tensordot_dims")
@@ -10124,12 +9009,7 @@ def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address), cell)
 
 
 @_first(_tensordot_default, _tensordot_dims)
@@ -10149,11 +9029,11 @@ def tensordot(input, *args, **kwargs):
             return _tensordot_default(input, *args)
         if n == 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
             return _tensordot_dims(input, *args)
-        raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"other", "dims", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
-        return _tensordot_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"other", "dims_self", "dims_other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
-        return _tensordot_dims(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"other", "dims", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
+            return _tensordot_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"other", "dims_self", "dims_other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
+            return _tensordot_dims(input, *args, **kwargs)
     raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
 
 
@@ -10177,12 +9057,7 @@ def kron(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_kron(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_kron(input._h, other._h, cell.address), cell)
 
 
 @_makes("TTFU", "tensor_words_cdist")
@@ -10204,12 +9079,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         p = _real(p, "cdist", "p")
     compute_mode = _text(compute_mode, "cdist", "compute_mode")
     cell = _take() if _cells else _Cell()
-    status = c_cdist(x1._h, x2._h, p, compute_mode, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cdist(x1._h, x2._h, p, compute_mode, cell.address), cell)
 
 
 @_open
@@ -10244,12 +9114,7 @@ def scalar_operand(value):
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scalar_operand", "value")
     cell = _take() if _cells else _Cell()
-    status = c_scalar_operand(value, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_scalar_operand(value, cell.address), cell)
 
 
 @_open
@@ -10338,7 +9203,10 @@ def get_default_dtype():
 
 @_open
 def set_default_device(device):
-    """Sets the device of factories that are given none."""
+    """Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
+    those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
+    is the CPU.
+    """
     device = _NO_DEVICE if device is None else _device(device, "set_default_device", "device")
     status = c_set_default_device(device)
     if status:
@@ -10347,12 +9215,38 @@ def set_default_device(device):
 
 @_open
 def get_default_device():
-    """The device of factories that are given none: the CPU at first."""
+    """The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts."""
     cell0 = _take() if _cells else _Cell()
     status = c_get_default_device(cell0.address)
     if status:
         raise _failure(status)
     result = _device_of(cell0.d)
+    _put(cell0)
+    return result
+
+
+@_open
+def set_grad_enabled(enabled):
+    """Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
+    that start later, keep theirs. In this version nothing is recorded in either case.
+    """
+    if enabled.__class__ is not _Bool:
+        enabled = _flag(enabled, "set_grad_enabled", "enabled")
+    status = c_set_grad_enabled(enabled)
+    if status:
+        raise _failure(status)
+
+
+@_open
+def is_grad_enabled():
+    """Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
+    nothing is recorded in either case.
+    """
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_grad_enabled(cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
     _put(cell0)
     return result
 
@@ -10516,12 +9410,7 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("V-d--", "tensor_words_randn")
@@ -10551,12 +9440,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IIL-d--", "tensor_words_randint")
@@ -10587,12 +9471,7 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("IL-d--", "tensor_words_randint_high")
@@ -10616,12 +9495,7 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_first(_randint_default, _randint_high)
@@ -10642,11 +9516,11 @@ def randint(*args, **kwargs):
             return _randint_default(*args)
         if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
             return _randint_high(*args)
-        raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
-        return _randint_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
-        return _randint_high(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+            return _randint_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
+            return _randint_high(*args, **kwargs)
     raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -10675,12 +9549,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_makes("T-d---", "tensor_words_rand_like")
@@ -10702,12 +9571,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     device = _NO_DEVICE if device is None else _device(device, "rand_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "rand_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("T-d---", "tensor_words_randn_like")
@@ -10729,12 +9593,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     device = _NO_DEVICE if device is None else _device(device, "randn_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randn_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TII-d---", "tensor_words_randint_like")
@@ -10760,12 +9619,7 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
     device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_makes("TI-d---", "tensor_words_randint_like_high")
@@ -10784,12 +9638,7 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
     device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
 @_first(_randint_like_default, _randint_like_high)
@@ -10810,11 +9659,11 @@ def randint_like(input, *args, **kwargs):
             return _randint_like_default(input, *args)
         if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
             return _randint_like_high(input, *args)
-        raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
-        return _randint_like_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
-        return _randint_like_high(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
+            return _randint_like_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "high", _absent)):
+            return _randint_like_high(input, *args, **kwargs)
     raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
@@ -10844,14 +9693,9 @@ def _normal_tensors(mean, std=1, *, generator=None, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if std.__class__ is _Scalar:
-        status = c_normal_tensors_scalar(mean._h, std, None if generator is None else generator._h, cell.address)
+        return _made(c_normal_tensors_scalar(mean._h, std, None if generator is None else generator._h, cell.address), cell)
     else:
-        status = c_normal_tensors(mean._h, std._h, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_normal_tensors(mean._h, std._h, None if generator is None else generator._h, cell.address), cell)
 
 
 @_makes("FFL-d--", "tensor_words_normal_size")
@@ -10877,12 +9721,7 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
 @_first(_normal_tensors, _normal_size)
@@ -10903,11 +9742,11 @@ def normal(*args, **kwargs):
             return _normal_tensors(*args)
         if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
             return _normal_size(*args)
-        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
-        return _normal_tensors(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
-        return _normal_size(*args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"mean", "std", "generator", "out"} and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
+            return _normal_tensors(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+            return _normal_size(*args, **kwargs)
     raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
@@ -10930,12 +9769,7 @@ def _bernoulli_default(input, *, generator=None, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_bernoulli(input._h, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bernoulli(input._h, None if generator is None else generator._h, cell.address), cell)
 
 
 @_makes("TF-", "tensor_words_bernoulli_p")
@@ -10948,12 +9782,7 @@ def _bernoulli_p(input, p, *, generator=None):
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "bernoulli", "generator")
     cell = _take() if _cells else _Cell()
-    status = c_bernoulli_p(input._h, p, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bernoulli_p(input._h, p, None if generator is None else generator._h, cell.address), cell)
 
 
 @_first(_bernoulli_default, _bernoulli_p)
@@ -10973,11 +9802,11 @@ def bernoulli(input, *args, **kwargs):
             return _bernoulli_default(input, *args)
         if n == 1 and _is_real(args[0]):
             return _bernoulli_p(input, *args)
-        raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"generator", "out"}):
-        return _bernoulli_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", _absent)):
-        return _bernoulli_p(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"generator", "out"}:
+            return _bernoulli_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_real(_arg(args, 0, kwargs, "p", _absent)):
+            return _bernoulli_p(input, *args, **kwargs)
     raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
 
 
@@ -11004,12 +9833,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address), cell)
 
 
 @_makes("T-", "tensor_words_poisson")
@@ -11024,12 +9848,7 @@ def poisson(input, *, generator=None):
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "poisson", "generator")
     cell = _take() if _cells else _Cell()
-    status = c_poisson(input._h, None if generator is None else generator._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_poisson(input._h, None if generator is None else generator._h, cell.address), cell)
 
 
 @_changes("TFF-", "tensor_words_uniform_")
@@ -11149,13 +9968,13 @@ def random_(input, *args, **kwargs):
             return _random__to(input, *args)
         if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
             return _random__from(input, *args)
-        raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"generator"}):
-        return _random__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"to", "generator"}) and _is_int(_arg(args, 0, kwargs, "to", _absent)):
-        return _random__to(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"from_", "to", "generator"}) and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
-        return _random__from(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"generator"}:
+            return _random__default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"to", "generator"} and _is_int(_arg(args, 0, kwargs, "to", _absent)):
+            return _random__to(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"from_", "to", "generator"} and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
+            return _random__from(input, *args, **kwargs)
     raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
 
 
@@ -11212,11 +10031,11 @@ def bernoulli_(input, *args, **kwargs):
             return _bernoulli__default(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _bernoulli__tensor(input, *args)
-        raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
-        return _bernoulli__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
-        return _bernoulli__tensor(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
+            return _bernoulli__default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
+            return _bernoulli__tensor(input, *args, **kwargs)
     raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
 
 
@@ -11385,12 +10204,7 @@ def generator_get_state(input):
     if input.__class__ is not _Generator:
         input = _generator(input, "generator_get_state", "input")
     cell = _take() if _cells else _Cell()
-    status = c_generator_get_state(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_generator_get_state(input._h, cell.address), cell)
 
 
 @_open
@@ -11432,12 +10246,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlBd", "tensor_words_nansum")
@@ -11465,12 +10274,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TiBd", "tensor_words_prod")
@@ -11500,12 +10304,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_prod(input._h, dim, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_prod(input._h, dim, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlBd", "tensor_words_mean")
@@ -11534,12 +10333,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlBd", "tensor_words_nanmean")
@@ -11567,12 +10361,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absen
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TlB", "tensor_words_any")
@@ -11600,12 +10389,7 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_any(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_any(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("TlB", "tensor_words_all")
@@ -11633,12 +10417,7 @@ def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_all(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_all(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("Tl", "tensor_words_count_nonzero")
@@ -11654,12 +10433,7 @@ def count_nonzero(input, dim=None, *, axis=_absent):
         input = _tensor(input, "count_nonzero", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "count_nonzero", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_count_nonzero(input._h, dim, dim_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_count_nonzero(input._h, dim, dim_len, cell.address), cell)
 
 
 @_makes("TB", "tensor_words_std")
@@ -11674,12 +10448,7 @@ def _std_default(input, unbiased=True):
     if unbiased.__class__ is not _Bool:
         unbiased = _flag(unbiased, "std", "unbiased")
     cell = _take() if _cells else _Cell()
-    status = c_std(input._h, unbiased, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_std(input._h, unbiased, cell.address), cell)
 
 
 @_makes("TlBB", "tensor_words_std_dim")
@@ -11702,12 +10471,7 @@ def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
 
 
 @_makes("TlsB", "tensor_words_std_correction")
@@ -11737,12 +10501,7 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
 
 
 @_first(_std_default, _std_dim, _std_correction)
@@ -11771,13 +10530,13 @@ def std(input, *args, **kwargs):
             return _std_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _std_correction(input, *args)
-        raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _std_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _std_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _std_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _std_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _std_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _std_correction(input, *args, **kwargs)
     raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -11793,12 +10552,7 @@ def _var_default(input, unbiased=True):
     if unbiased.__class__ is not _Bool:
         unbiased = _flag(unbiased, "var", "unbiased")
     cell = _take() if _cells else _Cell()
-    status = c_var(input._h, unbiased, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_var(input._h, unbiased, cell.address), cell)
 
 
 @_makes("TlBB", "tensor_words_var_dim")
@@ -11821,12 +10575,7 @@ def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
 
 
 @_makes("TlsB", "tensor_words_var_correction")
@@ -11856,12 +10605,7 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
 
 
 @_first(_var_default, _var_dim, _var_correction)
@@ -11890,13 +10634,13 @@ def var(input, *args, **kwargs):
             return _var_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _var_correction(input, *args)
-        raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _var_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _var_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _var_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _var_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _var_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _var_correction(input, *args, **kwargs)
     raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -12014,13 +10758,13 @@ def std_mean(input, *args, **kwargs):
             return _std_mean_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _std_mean_correction(input, *args)
-        raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _std_mean_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _std_mean_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _std_mean_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _std_mean_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _std_mean_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _std_mean_correction(input, *args, **kwargs)
     raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -12138,13 +10882,13 @@ def var_mean(input, *args, **kwargs):
             return _var_mean_dim(input, *args)
         if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
             return _var_mean_correction(input, *args)
-        raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-        return _var_mean_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _var_mean_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim", "correction", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-        return _var_mean_correction(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
+            return _var_mean_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _var_mean_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
+            return _var_mean_correction(input, *args, **kwargs)
     raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
@@ -12176,12 +10920,7 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_makes("TUlBd", "tensor_words_norm_name")
@@ -12210,12 +10949,7 @@ def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
 @_first(_norm_default, _norm_name)
@@ -12239,11 +10973,11 @@ def norm(input, *args, **kwargs):
             return _norm_default(input, *args)
         if 1 <= n <= 3 and _is_text(args[0]) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
             return _norm_name(input, *args)
-        raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _norm_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-        return _norm_name(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _norm_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"} and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
+            return _norm_name(input, *args, **kwargs)
     raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
 
 
@@ -12274,12 +11008,7 @@ def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_amax(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_amax(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("TLB", "tensor_words_amin")
@@ -12309,12 +11038,7 @@ def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_amin(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_amin(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_max")
@@ -12334,12 +11058,7 @@ def _max_default(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_max(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_max(input._h, cell.address), cell)
 
 
 _max_dim_result = _result_type("max", ("values", "indices"))
@@ -12392,12 +11111,7 @@ def _max_other(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_max_other(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_max_other(input._h, other._h, cell.address), cell)
 
 
 @_first(_max_default, _max_dim, _max_other)
@@ -12424,13 +11138,13 @@ def max(input, *args, **kwargs):
             return _max_dim(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _max_other(input, *args)
-        raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
-        return _max_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _max_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
-        return _max_other(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"out"}:
+            return _max_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _max_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+            return _max_other(input, *args, **kwargs)
     raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
@@ -12451,12 +11165,7 @@ def _min_default(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_min(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_min(input._h, cell.address), cell)
 
 
 _min_dim_result = _result_type("min", ("values", "indices"))
@@ -12509,12 +11218,7 @@ def _min_other(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_min_other(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_min_other(input._h, other._h, cell.address), cell)
 
 
 @_first(_min_default, _min_dim, _min_other)
@@ -12541,13 +11245,13 @@ def min(input, *args, **kwargs):
             return _min_dim(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _min_other(input, *args)
-        raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
-        return _min_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _min_dim(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
-        return _min_other(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"out"}:
+            return _min_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _min_dim(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+            return _min_other(input, *args, **kwargs)
     raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
@@ -12613,12 +11317,7 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_argmax(input._h, dim, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argmax(input._h, dim, keepdim, cell.address), cell)
 
 
 @_makes("TiB", "tensor_words_argmin")
@@ -12646,12 +11345,7 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_argmin(input._h, dim, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argmin(input._h, dim, keepdim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_floor")
@@ -12671,12 +11365,7 @@ def floor(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_floor(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_floor(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_floor_")
@@ -12711,12 +11400,7 @@ def ceil(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_ceil(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ceil(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_ceil_")
@@ -12751,12 +11435,7 @@ def trunc(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_trunc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trunc(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_trunc_")
@@ -12792,12 +11471,7 @@ def fix(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_fix(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fix(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_fix_")
@@ -12838,12 +11512,7 @@ def round(input, *, decimals=0, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_round(input._h, decimals, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_round(input._h, decimals, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_round_")
@@ -12883,12 +11552,7 @@ def frac(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_frac(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_frac(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_frac_")
@@ -12928,12 +11592,7 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
 
 
 @_makes("Tss", "tensor_words_clamp")
@@ -12956,12 +11615,7 @@ def _clamp_default(input, min=None, max=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_clamp(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clamp(input._h, min, max, cell.address), cell)
 
 
 @_first(_clamp_tensor, _clamp_default)
@@ -12983,11 +11637,11 @@ def clamp(input, *args, **kwargs):
             return _clamp_tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clamp_default(input, *args)
-        raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clamp_tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp_default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clamp_tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clamp_default(input, *args, **kwargs)
     raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -13048,11 +11702,11 @@ def clamp_(input, *args, **kwargs):
             return _clamp__tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clamp__default(input, *args)
-        raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clamp__tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp__default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clamp__tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clamp__default(input, *args, **kwargs)
     raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -13079,12 +11733,7 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
 
 
 @_makes("Tss", "tensor_words_clip")
@@ -13105,12 +11754,7 @@ def _clip_default(input, min=None, max=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_clip(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_clip(input._h, min, max, cell.address), cell)
 
 
 @_first(_clip_tensor, _clip_default)
@@ -13134,11 +11778,11 @@ def clip(input, *args, **kwargs):
             return _clip_tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clip_default(input, *args)
-        raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clip_tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip_default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clip_tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clip_default(input, *args, **kwargs)
     raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -13200,11 +11844,11 @@ def clip_(input, *args, **kwargs):
             return _clip__tensor(input, *args)
         if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
             return _clip__default(input, *args)
-        raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-        return _clip__tensor(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip__default(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+            return _clip__tensor(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+            return _clip__default(input, *args, **kwargs)
     raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
@@ -13231,14 +11875,9 @@ def clamp_min(input, min, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if min.__class__ is _Scalar:
-        status = c_clamp_min_scalar(input._h, min, cell.address)
+        return _made(c_clamp_min_scalar(input._h, min, cell.address), cell)
     else:
-        status = c_clamp_min(input._h, min._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_clamp_min(input._h, min._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_clamp_min_", "tensor_words_clamp_min_scalar_")
@@ -13284,14 +11923,9 @@ def clamp_max(input, max, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if max.__class__ is _Scalar:
-        status = c_clamp_max_scalar(input._h, max, cell.address)
+        return _made(c_clamp_max_scalar(input._h, max, cell.address), cell)
     else:
-        status = c_clamp_max(input._h, max._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_clamp_max(input._h, max._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_clamp_max_", "tensor_words_clamp_max_scalar_")
@@ -13333,12 +11967,7 @@ def maximum(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_maximum(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_maximum(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_minimum")
@@ -13360,12 +11989,7 @@ def minimum(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_minimum(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_minimum(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_fmax")
@@ -13387,12 +12011,7 @@ def fmax(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_fmax(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fmax(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_fmin")
@@ -13414,12 +12033,7 @@ def fmin(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_fmin(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_fmin(input._h, other._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_relu")
@@ -13432,12 +12046,7 @@ def relu(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "relu", "input")
     cell = _take() if _cells else _Cell()
-    status = c_relu(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_relu(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_relu_")
@@ -13475,12 +12084,7 @@ def cumsum(input, dim, *, dtype=None, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cumsum(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumsum(input._h, dim, dtype, cell.address), cell)
 
 
 @_changes("TId", "tensor_words_cumsum_")
@@ -13521,12 +12125,7 @@ def cumprod(input, dim, *, dtype=None, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cumprod(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumprod(input._h, dim, dtype, cell.address), cell)
 
 
 @_changes("TId", "tensor_words_cumprod_")
@@ -13628,12 +12227,7 @@ def logcumsumexp(input, dim, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logcumsumexp(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logcumsumexp(input._h, dim, cell.address), cell)
 
 
 @_makes("TLB", "tensor_words_logsumexp")
@@ -13659,12 +12253,7 @@ def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logsumexp(input._h, dim, dim_len, keepdim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logsumexp(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
 @_makes("TId", "tensor_words_softmax")
@@ -13687,12 +12276,7 @@ def softmax(input, dim, dtype=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_softmax(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_softmax(input._h, dim, dtype, cell.address), cell)
 
 
 @_makes("TId", "tensor_words_log_softmax")
@@ -13715,12 +12299,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_log_softmax(input._h, dim, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_log_softmax(input._h, dim, dtype, cell.address), cell)
 
 
 _sort_default_result = _result_type("sort", ("values", "indices"))
@@ -13807,11 +12386,11 @@ def sort(input, *args, **kwargs):
     if not kwargs:
         if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
             return _sort_default(input, *args)
-        raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
-        return _sort_default(input, *args, **kwargs)
-    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
-        return _sort_stable(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "descending", "out"} and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+            return _sort_default(input, *args, **kwargs)
+        if n <= 0 and "stable" in kwargs and kwargs.keys() <= {"stable", "dim", "descending", "out"}:
+            return _sort_stable(input, *args, **kwargs)
     raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
@@ -13831,12 +12410,7 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
     cell = _take() if _cells else _Cell()
-    status = c_argsort(input._h, dim, descending, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argsort(input._h, dim, descending, cell.address), cell)
 
 
 @_makes("TBIB", "tensor_words_argsort_stable")
@@ -13853,12 +12427,7 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
     cell = _take() if _cells else _Cell()
-    status = c_argsort_stable(input._h, stable, dim, descending, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_argsort_stable(input._h, stable, dim, descending, cell.address), cell)
 
 
 @_first(_argsort_default, forms=(_argsort_default, _argsort_stable))
@@ -13878,11 +12447,11 @@ def argsort(input, *args, **kwargs):
     if not kwargs:
         if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
             return _argsort_default(input, *args)
-        raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
-        return _argsort_default(input, *args, **kwargs)
-    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
-        return _argsort_stable(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "descending"} and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+            return _argsort_default(input, *args, **kwargs)
+        if n <= 0 and "stable" in kwargs and kwargs.keys() <= {"stable", "dim", "descending"}:
+            return _argsort_stable(input, *args, **kwargs)
     raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
@@ -13903,12 +12472,7 @@ def msort(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_msort(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_msort(input._h, cell.address), cell)
 
 
 _topk_default_result = _result_type("topk", ("values", "indices"))
@@ -13960,12 +12524,7 @@ def _median_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "median", "input")
     cell = _take() if _cells else _Cell()
-    status = c_median(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_median(input._h, cell.address), cell)
 
 
 _median_dim_result = _result_type("median", ("values", "indices"))
@@ -14018,11 +12577,9 @@ def median(input, *args, **kwargs):
             return _median_default(input, *args)
         if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
             return _median_dim(input, *args)
-        raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _median_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _median_dim(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _median_dim(input, *args, **kwargs)
     raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
@@ -14036,12 +12593,7 @@ def _nanmedian_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmedian", "input")
     cell = _take() if _cells else _Cell()
-    status = c_nanmedian(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nanmedian(input._h, cell.address), cell)
 
 
 _nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
@@ -14094,11 +12646,9 @@ def nanmedian(input, *args, **kwargs):
             return _nanmedian_default(input, *args)
         if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
             return _nanmedian_dim(input, *args)
-        raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _nanmedian_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-        return _nanmedian_dim(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+            return _nanmedian_dim(input, *args, **kwargs)
     raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
@@ -14210,14 +12760,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         return out
     cell = _take() if _cells else _Cell()
     if input.__class__ is _Scalar:
-        status = c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+        return _made(c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
     else:
-        status = c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
 
 
 @_makes("OTBB", "tensor_words_bucketize", "tensor_words_bucketize_scalar")
@@ -14247,14 +12792,9 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if input.__class__ is _Scalar:
-        status = c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address)
+        return _made(c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address), cell)
     else:
-        status = c_bucketize(input._h, boundaries._h, out_int32, right, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_bucketize(input._h, boundaries._h, out_int32, right, cell.address), cell)
 
 
 _unique_default_result = _result_type("unique", ("output", "inverse_indices", "counts"))
@@ -14355,14 +12895,9 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
         return out
     cell = _take() if _cells else _Cell()
     if test_elements.__class__ is _Scalar:
-        status = c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address)
+        return _made(c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address), cell)
     else:
-        status = c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address), cell)
 
 
 @_makes("T", "tensor_words_erf")
@@ -14382,12 +12917,7 @@ def erf(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_erf(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_erf_")
@@ -14422,12 +12952,7 @@ def erfc(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_erfc(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_erfc_")
@@ -14462,12 +12987,7 @@ def erfinv(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_erfinv(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_erfinv_")
@@ -14502,12 +13022,7 @@ def lgamma(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_lgamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_lgamma(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_lgamma_")
@@ -14542,12 +13057,7 @@ def digamma(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_digamma(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_digamma_")
@@ -14582,12 +13092,7 @@ def i0(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_i0(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_i0_")
@@ -14622,12 +13127,7 @@ def sinc(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_sinc(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_sinc_")
@@ -14663,12 +13163,7 @@ def logit(input, eps=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logit(input._h, eps, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logit(input._h, eps, cell.address), cell)
 
 
 @_changes("Tf", "tensor_words_logit_")
@@ -14706,12 +13201,7 @@ def polygamma(n, input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_polygamma(n, input._h, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_mvlgamma")
@@ -14733,12 +13223,7 @@ def mvlgamma(input, p, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_mvlgamma(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mvlgamma(input._h, p, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_mvlgamma_")
@@ -14777,12 +13262,7 @@ def igamma(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_igamma(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_igamma(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_igamma_")
@@ -14821,12 +13301,7 @@ def igammac(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_igammac(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_igammac(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_igammac_")
@@ -14865,12 +13340,7 @@ def logaddexp(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logaddexp(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logaddexp(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_logaddexp2")
@@ -14892,12 +13362,7 @@ def logaddexp2(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_logaddexp2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_logaddexp2(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_xlogy", "tensor_words_xlogy_scalar")
@@ -14923,14 +13388,9 @@ def xlogy(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_xlogy_scalar(input._h, other, cell.address)
+        return _made(c_xlogy_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_xlogy(input._h, other._h, cell.address), cell)
 
 
 @_changes("TO", "tensor_words_xlogy_", "tensor_words_xlogy_scalar_")
@@ -14972,12 +13432,7 @@ def gcd(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_gcd(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_gcd(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_gcd_")
@@ -15016,12 +13471,7 @@ def lcm(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_lcm(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_lcm(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_lcm_")
@@ -15060,12 +13510,7 @@ def nextafter(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_nextafter(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nextafter(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_nextafter_")
@@ -15104,12 +13549,7 @@ def heaviside(input, values, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_heaviside(input._h, values._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_heaviside(input._h, values._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_heaviside_")
@@ -15148,12 +13588,7 @@ def ldexp(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_ldexp(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ldexp(input._h, other._h, cell.address), cell)
 
 
 @_changes("TT", "tensor_words_ldexp_")
@@ -15224,12 +13659,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_nan_to_num(input._h, nan, posinf, neginf, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_nan_to_num(input._h, nan, posinf, neginf, cell.address), cell)
 
 
 @_changes("Tfff", "tensor_words_nan_to_num_")
@@ -15267,12 +13697,7 @@ def deg2rad(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_deg2rad(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_deg2rad(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_deg2rad_")
@@ -15307,12 +13732,7 @@ def rad2deg(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_rad2deg(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_rad2deg(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_rad2deg_")
@@ -15358,12 +13778,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address), cell)
 
 
 @_makes("TSI", "tensor_words_trapezoid")
@@ -15382,12 +13797,7 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapezoid(y._h, dx, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapezoid(y._h, dx, dim, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_trapezoid_x")
@@ -15402,12 +13812,7 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapezoid_x(y._h, x._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapezoid_x(y._h, x._h, dim, cell.address), cell)
 
 
 @_first(_trapezoid_default, forms=(_trapezoid_default, _trapezoid_x))
@@ -15429,11 +13834,11 @@ def trapezoid(*args, **kwargs):
             return _trapezoid_default(*args)
         if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
             return _trapezoid_x(*args)
-        raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-        return _trapezoid_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-        return _trapezoid_x(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+            return _trapezoid_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+            return _trapezoid_x(*args, **kwargs)
     raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
@@ -15453,12 +13858,7 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapz(y._h, dx, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapz(y._h, dx, dim, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_trapz_x")
@@ -15473,12 +13873,7 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_trapz_x(y._h, x._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trapz_x(y._h, x._h, dim, cell.address), cell)
 
 
 @_first(_trapz_default, forms=(_trapz_default, _trapz_x))
@@ -15500,11 +13895,11 @@ def trapz(*args, **kwargs):
             return _trapz_default(*args)
         if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
             return _trapz_x(*args)
-        raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-        return _trapz_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-        return _trapz_x(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+            return _trapz_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+            return _trapz_x(*args, **kwargs)
     raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
@@ -15524,12 +13919,7 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_cumulative_trapezoid(y._h, dx, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumulative_trapezoid(y._h, dx, dim, cell.address), cell)
 
 
 @_makes("TTI", "tensor_words_cumulative_trapezoid_x")
@@ -15544,12 +13934,7 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address), cell)
 
 
 @_first(_cumulative_trapezoid_default, forms=(_cumulative_trapezoid_default, _cumulative_trapezoid_x))
@@ -15571,11 +13956,11 @@ def cumulative_trapezoid(*args, **kwargs):
             return _cumulative_trapezoid_default(*args)
         if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
             return _cumulative_trapezoid_x(*args)
-        raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-        return _cumulative_trapezoid_default(*args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-        return _cumulative_trapezoid_x(*args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+            return _cumulative_trapezoid_default(*args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+            return _cumulative_trapezoid_x(*args, **kwargs)
     raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
@@ -15597,12 +13982,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if aweights is not None and aweights.__class__ is not _Tensor:
         aweights = _tensor(aweights, "cov", "aweights")
     cell = _take() if _cells else _Cell()
-    status = c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_corrcoef")
@@ -15616,12 +13996,7 @@ def corrcoef(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "corrcoef", "input")
     cell = _take() if _cells else _Cell()
-    status = c_corrcoef(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_corrcoef(input._h, cell.address), cell)
 
 
 @_makes("TTi", "tensor_words_cross")
@@ -15647,12 +14022,7 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cross(input._h, other._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_cross(input._h, other._h, dim, cell.address), cell)
 
 
 @_makes("T", "tensor_words_trace")
@@ -15665,12 +14035,7 @@ def trace(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "trace", "input")
     cell = _take() if _cells else _Cell()
-    status = c_trace(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_trace(input._h, cell.address), cell)
 
 
 @_makes("TTS", "tensor_words_dist")
@@ -15687,12 +14052,7 @@ def dist(input, other, p=2):
     if p.__class__ is not _Scalar:
         p = _scalar(p, "dist", "p")
     cell = _take() if _cells else _Cell()
-    status = c_dist(input._h, other._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_dist(input._h, other._h, p, cell.address), cell)
 
 
 @_makes("TtI", "tensor_words_bincount")
@@ -15710,12 +14070,7 @@ def bincount(input, weights=None, minlength=0):
     if minlength.__class__ is not _Int or not _LOW <= minlength <= _HIGH:
         minlength = _integer(minlength, "bincount", "minlength")
     cell = _take() if _cells else _Cell()
-    status = c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address), cell)
 
 
 @_makes("TISS", "tensor_words_histc")
@@ -15742,12 +14097,7 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_histc(input._h, bins, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_histc(input._h, bins, min, max, cell.address), cell)
 
 
 _histogram_default_result = _result_type("histogram", ("hist", "bin_edges"))
@@ -15838,11 +14188,11 @@ def histogram(input, *args, **kwargs):
             return _histogram_default(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _histogram_edges(input, *args)
-        raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density", "out"}) and _is_int(_arg(args, 0, kwargs, "bins", 100)):
-        return _histogram_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"bins", "weight", "density", "out"}) and _is_tensor(_arg(args, 0, kwargs, "bins", _absent)):
-        return _histogram_edges(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"bins", "range", "weight", "density", "out"} and _is_int(_arg(args, 0, kwargs, "bins", 100)):
+            return _histogram_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"bins", "weight", "density", "out"} and _is_tensor(_arg(args, 0, kwargs, "bins", _absent)):
+            return _histogram_edges(input, *args, **kwargs)
     raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
@@ -15919,11 +14269,11 @@ def histogramdd(input, *args, **kwargs):
             return _histogramdd_default(input, *args)
         if 1 <= n <= 4 and _is_tensors(args[0]) and (n <= 1 or (args[1] is None or _is_reals(args[1]))) and (n <= 2 or (args[2] is None or _is_tensor(args[2]))) and (n <= 3 or _is_bool(args[3])):
             return _histogramdd_edges(input, *args)
-        raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density"}) and _is_ints(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
-        return _histogramdd_default(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density"}) and _is_tensors(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
-        return _histogramdd_edges(input, *args, **kwargs)
+    else:
+        if n <= 4 and kwargs.keys() <= {"bins", "range", "weight", "density"} and _is_ints(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
+            return _histogramdd_default(input, *args, **kwargs)
+        if n <= 4 and kwargs.keys() <= {"bins", "range", "weight", "density"} and _is_tensors(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
+            return _histogramdd_edges(input, *args, **kwargs)
     raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
@@ -15960,14 +14310,9 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
         return out
     cell = _take() if _cells else _Cell()
     if q.__class__ is _Scalar:
-        status = c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address)
+        return _made(c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
     else:
-        status = c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address), cell)
 
 
 @_makes("TOiBU", "tensor_words_nanquantile", "tensor_words_nanquantile_scalar")
@@ -16003,14 +14348,9 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
         return out
     cell = _take() if _cells else _Cell()
     if q.__class__ is _Scalar:
-        status = c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address)
+        return _made(c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
     else:
-        status = c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address), cell)
 
 
 @_lists("TslI", "tensor_words_gradient")
@@ -16106,13 +14446,13 @@ def gradient(input, *args, **kwargs):
     if not kwargs:
         if n == 0:
             return _gradient_default(input, *args)
-        raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _or_none(_is_number, kwargs.get("spacing")):
-        return _gradient_default(input, *args, **kwargs)
-    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_numbers(kwargs["spacing"]):
-        return _gradient_scalars(input, *args, **kwargs)
-    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_tensors(kwargs["spacing"]):
-        return _gradient_tensors(input, *args, **kwargs)
+    else:
+        if n <= 0 and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _or_none(_is_number, kwargs.get("spacing")):
+            return _gradient_default(input, *args, **kwargs)
+        if n <= 0 and "spacing" in kwargs and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _is_numbers(kwargs["spacing"]):
+            return _gradient_scalars(input, *args, **kwargs)
+        if n <= 0 and "spacing" in kwargs and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _is_tensors(kwargs["spacing"]):
+            return _gradient_tensors(input, *args, **kwargs)
     raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
 
 
@@ -16141,12 +14481,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_renorm(input._h, p, dim, maxnorm, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_renorm(input._h, p, dim, maxnorm, cell.address), cell)
 
 
 @_changes("TSIS", "tensor_words_renorm_")
@@ -16180,12 +14515,7 @@ def from_data(data, size, *, dtype=None):
     size, size_len = _ints(size, "from_data", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "from_data", "dtype")
     cell = _take() if _cells else _Cell()
-    status = c_from_data(data, size, size_len, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_from_data(data, size, size_len, dtype, cell.address), cell)
 
 
 @_open
@@ -16203,12 +14533,7 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     if read_only.__class__ is not _Bool:
         read_only = _flag(read_only, "from_blob", "read_only")
     cell = _take() if _cells else _Cell()
-    status = c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address), cell)
 
 
 @_open
@@ -16310,12 +14635,7 @@ def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=
     layout = -1 if layout is None else _layout_code(layout, "from_file", "layout")
     device = _NO_DEVICE if device is None else _device(device, "from_file", "device")
     cell = _take() if _cells else _Cell()
-    status = c_from_file(filename, shared, size, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_from_file(filename, shared, size, dtype, layout, device, cell.address), cell)
 
 
 @_changes("T", "tensor_words_share_memory_")
@@ -16358,12 +14678,7 @@ def pin_memory(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "pin_memory", "input")
     cell = _take() if _cells else _Cell()
-    status = c_pin_memory(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_pin_memory(input._h, cell.address), cell)
 
 
 @_tells("T", "tensor_words_is_pinned")
@@ -16484,12 +14799,7 @@ def storage_view(input, *, dtype=None):
         input = _storage(input, "storage_view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "storage_view", "dtype")
     cell = _take() if _cells else _Cell()
-    status = c_storage_view(input._h, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_storage_view(input._h, dtype, cell.address), cell)
 
 
 @_open
@@ -16867,12 +15177,7 @@ def _view_default(input, size, *more):
         input = _tensor(input, "view", "input")
     size, size_len = _ints(size, "view", "size")
     cell = _take() if _cells else _Cell()
-    status = c_view(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view(input._h, size, size_len, cell.address), cell)
 
 
 @_views("TD", "tensor_words_view_dtype")
@@ -16887,12 +15192,7 @@ def _view_dtype(input, dtype):
         input = _tensor(input, "view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "view", "dtype")
     cell = _take() if _cells else _Cell()
-    status = c_view_dtype(input._h, dtype, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_dtype(input._h, dtype, cell.address), cell)
 
 
 @_first(_view_default, _view_dtype)
@@ -16914,11 +15214,11 @@ def view(input, *args, **kwargs):
             return _view_default(input, *args)
         if n == 1 and _is_dtype(args[0]):
             return _view_dtype(input, *args)
-        raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
-    if (not kwargs or kwargs.keys() <= {"size"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
-        return _view_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dtype"}) and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
-        return _view_dtype(input, *args, **kwargs)
+    else:
+        if kwargs.keys() <= {"size"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
+            return _view_default(input, *args, **kwargs)
+        if n <= 1 and kwargs.keys() <= {"dtype"} and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
+            return _view_dtype(input, *args, **kwargs)
     raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
 
 
@@ -16935,12 +15235,7 @@ def view_as(input, other):
     if other.__class__ is not _Tensor:
         other = _tensor(other, "view_as", "other")
     cell = _take() if _cells else _Cell()
-    status = c_view_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_view_as(input._h, other._h, cell.address), cell)
 
 
 @_views("TV", "tensor_words_reshape")
@@ -16957,12 +15252,7 @@ def reshape(input, shape, *more):
         input = _tensor(input, "reshape", "input")
     shape, shape_len = _ints(shape, "reshape", "shape")
     cell = _take() if _cells else _Cell()
-    status = c_reshape(input._h, shape, shape_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_reshape(input._h, shape, shape_len, cell.address), cell)
 
 
 @_views("TT", "tensor_words_reshape_as")
@@ -16978,12 +15268,7 @@ def reshape_as(input, other):
     if other.__class__ is not _Tensor:
         other = _tensor(other, "reshape_as", "other")
     cell = _take() if _cells else _Cell()
-    status = c_reshape_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_reshape_as(input._h, other._h, cell.address), cell)
 
 
 @_views("TII", "tensor_words_flatten")
@@ -17000,12 +15285,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
         end_dim = _integer(end_dim, "flatten", "end_dim")
     cell = _take() if _cells else _Cell()
-    status = c_flatten(input._h, start_dim, end_dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_flatten(input._h, start_dim, end_dim, cell.address), cell)
 
 
 @_views("TIL", "tensor_words_unflatten")
@@ -17022,12 +15302,7 @@ def unflatten(input, dim, sizes):
         dim = _integer(dim, "unflatten", "dim")
     sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
     cell = _take() if _cells else _Cell()
-    status = c_unflatten(input._h, dim, sizes, sizes_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_unflatten(input._h, dim, sizes, sizes_len, cell.address), cell)
 
 
 @_views("T", "tensor_words_ravel")
@@ -17040,12 +15315,7 @@ def ravel(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ravel", "input")
     cell = _take() if _cells else _Cell()
-    status = c_ravel(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_ravel(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_t_matrix")
@@ -17059,12 +15329,7 @@ def t(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t", "input")
     cell = _take() if _cells else _Cell()
-    status = c_t_matrix(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_t_matrix(input._h, cell.address), cell)
 
 
 @_changes("T", "tensor_words_t_matrix_")
@@ -17098,12 +15363,7 @@ def transpose(input, dim0, dim1):
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose", "dim1")
     cell = _take() if _cells else _Cell()
-    status = c_transpose(input._h, dim0, dim1, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_transpose(input._h, dim0, dim1, cell.address), cell)
 
 
 @_changes("TII", "tensor_words_transpose_")
@@ -17140,12 +15400,7 @@ def swapaxes(input, axis0, axis1):
     if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes", "axis1")
     cell = _take() if _cells else _Cell()
-    status = c_swapaxes(input._h, axis0, axis1, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_swapaxes(input._h, axis0, axis1, cell.address), cell)
 
 
 @_changes("TII", "tensor_words_swapaxes_")
@@ -17182,12 +15437,7 @@ def swapdims(input, dim0, dim1):
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims", "dim1")
     cell = _take() if _cells else _Cell()
-    status = c_swapdims(input._h, dim0, dim1, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_swapdims(input._h, dim0, dim1, cell.address), cell)
 
 
 @_changes("TII", "tensor_words_swapdims_")
@@ -17223,12 +15473,7 @@ def permute(input, dims, *more):
         input = _tensor(input, "permute", "input")
     dims, dims_len = _ints(dims, "permute", "dims")
     cell = _take() if _cells else _Cell()
-    status = c_permute(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_permute(input._h, dims, dims_len, cell.address), cell)
 
 
 @_views("TII", "tensor_words_movedim")
@@ -17245,12 +15490,7 @@ def _movedim_default(input, source, destination):
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "movedim", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_movedim(input._h, source, destination, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_movedim(input._h, source, destination, cell.address), cell)
 
 
 @_views("TLL", "tensor_words_movedim_list")
@@ -17261,12 +15501,7 @@ def _movedim_list(input, source, destination):
     source, source_len = _ints(source, "movedim", "source")
     destination, destination_len = _ints(destination, "movedim", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address), cell)
 
 
 @_first(_movedim_default, _movedim_list)
@@ -17286,11 +15521,11 @@ def movedim(input, *args, **kwargs):
             return _movedim_default(input, *args)
         if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
             return _movedim_list(input, *args)
-        raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
-        return _movedim_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
-        return _movedim_list(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
+            return _movedim_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
+            return _movedim_list(input, *args, **kwargs)
     raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
@@ -17309,12 +15544,7 @@ def _moveaxis_default(input, source, destination):
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "moveaxis", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_moveaxis(input._h, source, destination, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_moveaxis(input._h, source, destination, cell.address), cell)
 
 
 @_views("TLL", "tensor_words_moveaxis_list")
@@ -17327,12 +15557,7 @@ def _moveaxis_list(input, source, destination):
     source, source_len = _ints(source, "moveaxis", "source")
     destination, destination_len = _ints(destination, "moveaxis", "destination")
     cell = _take() if _cells else _Cell()
-    status = c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address), cell)
 
 
 @_first(_moveaxis_default, _moveaxis_list)
@@ -17354,11 +15579,11 @@ def moveaxis(input, *args, **kwargs):
             return _moveaxis_default(input, *args)
         if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
             return _moveaxis_list(input, *args)
-        raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
-        return _moveaxis_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
-        return _moveaxis_list(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
+            return _moveaxis_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
+            return _moveaxis_list(input, *args, **kwargs)
     raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
@@ -17368,12 +15593,7 @@ def T(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "T", "input")
     cell = _take() if _cells else _Cell()
-    status = c_T(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_T(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_mT")
@@ -17382,12 +15602,7 @@ def mT(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mT", "input")
     cell = _take() if _cells else _Cell()
-    status = c_mT(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mT(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_mH")
@@ -17396,12 +15611,7 @@ def mH(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mH", "input")
     cell = _take() if _cells else _Cell()
-    status = c_mH(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_mH(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_H")
@@ -17410,12 +15620,7 @@ def H(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "H", "input")
     cell = _take() if _cells else _Cell()
-    status = c_H(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_H(input._h, cell.address), cell)
 
 
 @_views("T", "tensor_words_adjoint")
@@ -17429,12 +15634,7 @@ def adjoint(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "adjoint", "input")
     cell = _take() if _cells else _Cell()
-    status = c_adjoint(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_adjoint(input._h, cell.address), cell)
 
 
 @_views("TVB", "tensor_words_expand")
@@ -17453,12 +15653,7 @@ def expand(input, size, *more, implicit=False):
     if implicit.__class__ is not _Bool:
         implicit = _flag(implicit, "expand", "implicit")
     cell = _take() if _cells else _Cell()
-    status = c_expand(input._h, size, size_len, implicit, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_expand(input._h, size, size_len, implicit, cell.address), cell)
 
 
 @_views("TT", "tensor_words_expand_as")
@@ -17474,12 +15669,7 @@ def expand_as(input, other):
     if other.__class__ is not _Tensor:
         other = _tensor(other, "expand_as", "other")
     cell = _take() if _cells else _Cell()
-    status = c_expand_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_expand_as(input._h, other._h, cell.address), cell)
 
 
 @_views("TV", "tensor_words_broadcast_to")
@@ -17496,12 +15686,7 @@ def broadcast_to(input, size, *more):
         input = _tensor(input, "broadcast_to", "input")
     size, size_len = _ints(size, "broadcast_to", "size")
     cell = _take() if _cells else _Cell()
-    status = c_broadcast_to(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_broadcast_to(input._h, size, size_len, cell.address), cell)
 
 
 @_views("T", "tensor_words_squeeze")
@@ -17514,12 +15699,7 @@ def _squeeze_default(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
     cell = _take() if _cells else _Cell()
-    status = c_squeeze(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_squeeze(input._h, cell.address), cell)
 
 
 @_views("TI", "tensor_words_squeeze_dim")
@@ -17530,12 +15710,7 @@ def _squeeze_dim(input, dim):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_squeeze_dim(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_squeeze_dim(input._h, dim, cell.address), cell)
 
 
 @_views("TV", "tensor_words_squeeze_dims")
@@ -17547,12 +15722,7 @@ def _squeeze_dims(input, dim, *more):
         input = _tensor(input, "squeeze", "input")
     dim, dim_len = _ints(dim, "squeeze", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_squeeze_dims(input._h, dim, dim_len, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_squeeze_dims(input._h, dim, dim_len, cell.address), cell)
 
 
 @_first(_squeeze_default, _squeeze_dim, _squeeze_dims)
@@ -17579,13 +15749,11 @@ def squeeze(input, *args, **kwargs):
             return _squeeze_dim(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _squeeze_dims(input, *args)
-        raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _squeeze_default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze_dim(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"dim"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze_dims(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"dim"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze_dim(input, *args, **kwargs)
+        if kwargs.keys() <= {"dim"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze_dims(input, *args, **kwargs)
     raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
@@ -17655,13 +15823,11 @@ def squeeze_(input, *args, **kwargs):
             return _squeeze__dim(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _squeeze__dims(input, *args)
-        raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
-    if n <= 0 and not kwargs:
-        return _squeeze__default(input, *args, **kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze__dim(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"dim"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
-        return _squeeze__dims(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"dim"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze__dim(input, *args, **kwargs)
+        if kwargs.keys() <= {"dim"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
+            return _squeeze__dims(input, *args, **kwargs)
     raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
@@ -17678,12 +15844,7 @@ def unsqueeze(input, dim):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze", "dim")
     cell = _take() if _cells else _Cell()
-    status = c_unsqueeze(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_unsqueeze(input._h, dim, cell.address), cell)
 
 
 @_changes("TI", "tensor_words_unsqueeze_")
@@ -17720,12 +15881,7 @@ def _narrow_default(input, dim, start, length):
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
-    status = c_narrow(input._h, dim, start, length, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_narrow(input._h, dim, start, length, cell.address), cell)
 
 
 @_views("TITI", "tensor_words_narrow_tensor")
@@ -17740,12 +15896,7 @@ def _narrow_tensor(input, dim, start, length):
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
-    status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_narrow_tensor(input._h, dim, start._h, length, cell.address), cell)
 
 
 @_first(_narrow_default, _narrow_tensor)
@@ -17767,11 +15918,11 @@ def narrow(input, *args, **kwargs):
             return _narrow_default(input, *args)
         if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
             return _narrow_tensor(input, *args)
-        raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
-        return _narrow_default(input, *args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
-        return _narrow_tensor(input, *args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"dim", "start", "length"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
+            return _narrow_default(input, *args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"dim", "start", "length"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
+            return _narrow_tensor(input, *args, **kwargs)
     raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
 
 
@@ -17789,12 +15940,7 @@ def select(input, dim, index):
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select", "index")
     cell = _take() if _cells else _Cell()
-    status = c_select(input._h, dim, index, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_select(input._h, dim, index, cell.address), cell)
 
 
 @_views("TIiiI", "tensor_words_slice")
@@ -17813,12 +15959,7 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice", "step")
     cell = _take() if _cells else _Cell()
-    status = c_slice(input._h, dim, start, end, step, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_slice(input._h, dim, start, end, step, cell.address), cell)
 
 
 @_views("TLLi", "tensor_words_as_strided")
@@ -17836,12 +15977,7 @@ def as_strided(input, size, stride, storage_offset=None):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
     cell = _take() if _cells else _Cell()
-    status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address), cell)
 
 
 @_changes("TLLi", "tensor_words_as_strided_")
@@ -17882,12 +16018,7 @@ def unfold(input, dimension, size, step):
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "unfold", "step")
     cell = _take() if _cells else _Cell()
-    status = c_unfold(input._h, dimension, size, step, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_unfold(input._h, dimension, size, step, cell.address), cell)
 
 
 @_views("TIII", "tensor_words_diagonal")
@@ -17906,12 +16037,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal", "dim2")
     cell = _take() if _cells else _Cell()
-    status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_diagonal(input._h, offset, dim1, dim2, cell.address), cell)
 
 
 @_views("T", "tensor_words_detach")
@@ -17924,12 +16050,7 @@ def detach(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "detach", "input")
     cell = _take() if _cells else _Cell()
-    status = c_detach(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_detach(input._h, cell.address), cell)
 
 
 @_lists("TI", "tensor_words_unbind")
@@ -18025,11 +16146,11 @@ def split(*args, **kwargs):
             return _split_default(*args)
         if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
             return _split_sizes(*args)
-        raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
-        return _split_default(*args, **kwargs)
-    if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
-        return _split_sizes(*args, **kwargs)
+    else:
+        if n <= 3 and kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
+            return _split_default(*args, **kwargs)
+        if n <= 3 and kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
+            return _split_sizes(*args, **kwargs)
     raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
 
 
@@ -18257,13 +16378,13 @@ def tensor_split(input, *args, **kwargs):
             return _tensor_split_indices(input, *args)
         if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
             return _tensor_split_tensor(input, *args)
-        raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"sections", "dim"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-        return _tensor_split_default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"indices", "dim"}) and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-        return _tensor_split_indices(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"tensor_indices_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor_indices_or_sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-        return _tensor_split_tensor(input, *args, **kwargs)
+    else:
+        if n <= 2 and kwargs.keys() <= {"sections", "dim"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+            return _tensor_split_default(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"indices", "dim"} and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+            return _tensor_split_indices(input, *args, **kwargs)
+        if n <= 2 and kwargs.keys() <= {"tensor_indices_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor_indices_or_sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+            return _tensor_split_tensor(input, *args, **kwargs)
     raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
 
 
@@ -18329,11 +16450,11 @@ def hsplit(input, *args, **kwargs):
             return _hsplit_default(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _hsplit_indices(input, *args)
-        raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-        return _hsplit_default(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-        return _hsplit_indices(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+            return _hsplit_default(input, *args, **kwargs)
+        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+            return _hsplit_indices(input, *args, **kwargs)
     raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
@@ -18395,11 +16516,11 @@ def vsplit(input, *args, **kwargs):
             return _vsplit_default(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _vsplit_indices(input, *args)
-        raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-        return _vsplit_default(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-        return _vsplit_indices(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+            return _vsplit_default(input, *args, **kwargs)
+        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+            return _vsplit_indices(input, *args, **kwargs)
     raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
@@ -18461,477 +16582,12 @@ def dsplit(input, *args, **kwargs):
             return _dsplit_default(input, *args)
         if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
             return _dsplit_indices(input, *args)
-        raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-        return _dsplit_default(input, *args, **kwargs)
-    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-        return _dsplit_indices(input, *args, **kwargs)
+    else:
+        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+            return _dsplit_default(input, *args, **kwargs)
+        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+            return _dsplit_indices(input, *args, **kwargs)
     raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
-
-
-@_first(add)
-def __add__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return add(self, other)
-_Tensor.__add__ = __add__
-
-
-@_first(add)
-def __radd__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return add(self, other)
-_Tensor.__radd__ = __radd__
-
-
-@_first(add_)
-def __iadd__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return add_(self, other)
-_Tensor.__iadd__ = __iadd__
-
-
-@_first(sub)
-def __sub__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return sub(self, other)
-_Tensor.__sub__ = __sub__
-
-
-@_reflected(sub)
-def __rsub__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return sub(other, self)
-_Tensor.__rsub__ = __rsub__
-
-
-@_first(sub_)
-def __isub__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return sub_(self, other)
-_Tensor.__isub__ = __isub__
-
-
-@_first(mul)
-def __mul__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return mul(self, other)
-_Tensor.__mul__ = __mul__
-
-
-@_first(mul)
-def __rmul__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return mul(self, other)
-_Tensor.__rmul__ = __rmul__
-
-
-@_first(mul_)
-def __imul__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return mul_(self, other)
-_Tensor.__imul__ = __imul__
-
-
-@_first(div)
-def __truediv__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return div(self, other)
-_Tensor.__truediv__ = __truediv__
-
-
-@_reflected(div)
-def __rtruediv__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return div(other, self)
-_Tensor.__rtruediv__ = __rtruediv__
-
-
-@_first(div_)
-def __itruediv__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return div_(self, other)
-_Tensor.__itruediv__ = __itruediv__
-
-
-@_first(floor_divide)
-def __floordiv__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return floor_divide(self, other)
-_Tensor.__floordiv__ = __floordiv__
-
-
-@_reflected(floor_divide)
-def __rfloordiv__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return floor_divide(other, self)
-_Tensor.__rfloordiv__ = __rfloordiv__
-
-
-@_first(floor_divide_)
-def __ifloordiv__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return floor_divide_(self, other)
-_Tensor.__ifloordiv__ = __ifloordiv__
-
-
-@_first(remainder)
-def __mod__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return remainder(self, other)
-_Tensor.__mod__ = __mod__
-
-
-@_reflected(remainder)
-def __rmod__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return remainder(other, self)
-_Tensor.__rmod__ = __rmod__
-
-
-@_first(remainder_)
-def __imod__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return remainder_(self, other)
-_Tensor.__imod__ = __imod__
-
-
-@_first(pow)
-def __pow__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return pow(self, other)
-_Tensor.__pow__ = __pow__
-
-
-@_reflected(pow)
-def __rpow__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return pow(other, self)
-_Tensor.__rpow__ = __rpow__
-
-
-@_first(pow_)
-def __ipow__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return pow_(self, other)
-_Tensor.__ipow__ = __ipow__
-
-
-@_first(neg)
-def __neg__(self):
-    return neg(self)
-_Tensor.__neg__ = __neg__
-
-
-@_first(positive)
-def __pos__(self):
-    return positive(self)
-_Tensor.__pos__ = __pos__
-
-
-@_first(abs)
-def __abs__(self):
-    return abs(self)
-_Tensor.__abs__ = __abs__
-
-
-@_first(eq)
-def __eq__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return eq(self, other)
-_Tensor.__eq__ = __eq__
-
-
-@_first(ne)
-def __ne__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return ne(self, other)
-_Tensor.__ne__ = __ne__
-
-
-@_first(lt)
-def __lt__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return lt(self, other)
-_Tensor.__lt__ = __lt__
-
-
-@_first(le)
-def __le__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return le(self, other)
-_Tensor.__le__ = __le__
-
-
-@_first(gt)
-def __gt__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return gt(self, other)
-_Tensor.__gt__ = __gt__
-
-
-@_first(ge)
-def __ge__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return ge(self, other)
-_Tensor.__ge__ = __ge__
-
-
-@_first(bitwise_and)
-def __and__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_and(self, other)
-_Tensor.__and__ = __and__
-
-
-@_first(bitwise_and)
-def __rand__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_and(self, other)
-_Tensor.__rand__ = __rand__
-
-
-@_first(bitwise_and_)
-def __iand__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_and_(self, other)
-_Tensor.__iand__ = __iand__
-
-
-@_first(bitwise_or)
-def __or__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_or(self, other)
-_Tensor.__or__ = __or__
-
-
-@_first(bitwise_or)
-def __ror__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_or(self, other)
-_Tensor.__ror__ = __ror__
-
-
-@_first(bitwise_or_)
-def __ior__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_or_(self, other)
-_Tensor.__ior__ = __ior__
-
-
-@_first(bitwise_xor)
-def __xor__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_xor(self, other)
-_Tensor.__xor__ = __xor__
-
-
-@_first(bitwise_xor)
-def __rxor__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_xor(self, other)
-_Tensor.__rxor__ = __rxor__
-
-
-@_first(bitwise_xor_)
-def __ixor__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_xor_(self, other)
-_Tensor.__ixor__ = __ixor__
-
-
-@_first(bitwise_not, explains=True)
-def __invert__(self):
-    _invertible(self)
-    return bitwise_not(self)
-_Tensor.__invert__ = __invert__
-
-
-@_first(bitwise_left_shift)
-def __lshift__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_left_shift(self, other)
-_Tensor.__lshift__ = __lshift__
-
-
-@_reflected(bitwise_left_shift)
-def __rlshift__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_left_shift(other, self)
-_Tensor.__rlshift__ = __rlshift__
-
-
-@_first(bitwise_left_shift_)
-def __ilshift__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_left_shift_(self, other)
-_Tensor.__ilshift__ = __ilshift__
-
-
-@_first(bitwise_right_shift)
-def __rshift__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_right_shift(self, other)
-_Tensor.__rshift__ = __rshift__
-
-
-@_reflected(bitwise_right_shift)
-def __rrshift__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_right_shift(other, self)
-_Tensor.__rrshift__ = __rrshift__
-
-
-@_first(bitwise_right_shift_)
-def __irshift__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return bitwise_right_shift_(self, other)
-_Tensor.__irshift__ = __irshift__
-
-
-@_first(matmul)
-def __matmul__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return matmul(self, other)
-_Tensor.__matmul__ = __matmul__
-
-
-@_reflected(matmul)
-def __rmatmul__(self, other):
-    if other.__class__ is not _Tensor:
-        other = _other(other)
-        if other is NotImplemented:
-            return other
-    return matmul(other, self)
-_Tensor.__rmatmul__ = __rmatmul__
 
 
 __all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]

@@ -70,12 +70,7 @@ def expit(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_expit(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_expit(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_exp2")
@@ -96,12 +91,7 @@ def exp2(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_exp2(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_expm1")
@@ -122,12 +112,7 @@ def expm1(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_expm1(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_log1p")
@@ -148,12 +133,7 @@ def log1p(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_log1p(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_erf")
@@ -174,12 +154,7 @@ def erf(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_erf(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_erfc")
@@ -200,12 +175,7 @@ def erfc(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_erfc(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_erfinv")
@@ -226,12 +196,7 @@ def erfinv(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_erfinv(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_gammaln")
@@ -252,12 +217,7 @@ def gammaln(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_gammaln(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_gammaln(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_digamma")
@@ -278,12 +238,7 @@ def digamma(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_digamma(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_psi")
@@ -304,12 +259,7 @@ def psi(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_psi(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_psi(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_i0")
@@ -330,12 +280,7 @@ def i0(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_i0(input._h, cell.address), cell)
 
 
 @_makes("T", "tensor_words_special_sinc")
@@ -356,12 +301,7 @@ def sinc(input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_sinc(input._h, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_special_round")
@@ -387,12 +327,7 @@ def round(input, *, decimals=0, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_round(input._h, decimals, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_round(input._h, decimals, cell.address), cell)
 
 
 @_makes("Tf", "tensor_words_special_logit")
@@ -414,12 +349,7 @@ def logit(input, eps=None, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_logit(input._h, eps, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_logit(input._h, eps, cell.address), cell)
 
 
 @_makes("IT", "tensor_words_special_polygamma")
@@ -442,12 +372,7 @@ def polygamma(n, input, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_polygamma(n, input._h, cell.address), cell)
 
 
 @_makes("TI", "tensor_words_special_multigammaln")
@@ -470,12 +395,7 @@ def multigammaln(input, p, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_multigammaln(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_multigammaln(input._h, p, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_special_gammainc")
@@ -498,12 +418,7 @@ def gammainc(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_gammainc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_gammainc(input._h, other._h, cell.address), cell)
 
 
 @_makes("TT", "tensor_words_special_gammaincc")
@@ -526,12 +441,7 @@ def gammaincc(input, other, *, out=None):
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_special_gammaincc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+    return _made(c_special_gammaincc(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_special_xlogy", "tensor_words_special_xlogy_scalar")
@@ -558,14 +468,9 @@ def xlogy(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_xlogy_scalar(input._h, other, cell.address)
+        return _made(c_special_xlogy_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_special_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_special_xlogy(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_special_xlog1py", "tensor_words_special_xlog1py_scalar")
@@ -591,14 +496,9 @@ def xlog1py(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_xlog1py_scalar(input._h, other, cell.address)
+        return _made(c_special_xlog1py_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_special_xlog1py(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_special_xlog1py(input._h, other._h, cell.address), cell)
 
 
 @_makes("PO", "tensor_words_special_zeta", "tensor_words_special_zeta_scalar")
@@ -624,14 +524,9 @@ def zeta(input, other, *, out=None):
         return out
     cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_zeta_scalar(input._h, other, cell.address)
+        return _made(c_special_zeta_scalar(input._h, other, cell.address), cell)
     else:
-        status = c_special_zeta(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _wrap(cell.p)
-    _put(cell)
-    return result
+        return _made(c_special_zeta(input._h, other._h, cell.address), cell)
 
 
 __all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"]

@@ -377,6 +377,7 @@ static void settings(void) {
   tensor_set_memory_limit(LIMIT);
   tensor_set_default_dtype(TENSOR_FLOAT32);
   tensor_set_default_device((tensor_device){TENSOR_CPU, -1});
+  tensor_set_grad_enabled(true);
   tensor_set_num_threads(2);
 }
 

@@ -21,6 +21,7 @@ def check(library, call, rng):
         "set_memory_limit",
         "set_default_dtype",
         "set_default_device",
+        "set_grad_enabled",
         "manual_seed",
     ):
         return None

@@ -55,6 +55,8 @@ def calls():
     yield "tensor_set_default_dtype", ["float32"]
     yield "tensor_set_default_device", ["cpu"]
     yield "tensor_get_default_device", []
+    yield "tensor_set_grad_enabled", [True]
+    yield "tensor_is_grad_enabled", []
     yield "tensor_parse_device", ["cuda:1"]
     yield "tensor_get_num_threads", []
     yield "tensor_cpu_tier", []

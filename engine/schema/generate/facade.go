@@ -17,6 +17,7 @@ import (
 const (
 	opsDir       = "engine/ops"
 	compositeDir = "engine/composite"
+	facadeDir    = "engine/aten"
 	module       = "github.com/libtensor/libtensor/"
 )
 
@@ -51,7 +52,10 @@ func facade(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	var all []*function
-	seen := map[string]bool{}
+	seen, err := ownMethods()
+	if err != nil {
+		return err
+	}
 	for _, o := range ops {
 		if seen[o.GoName()] {
 			continue
@@ -70,22 +74,49 @@ func facade(out *output, ops []*schema.Operator) error {
 		}
 		all = append(all, f)
 	}
-	out.write("engine/aten/gen_aten.go", facadeMethods(all, imports))
-	out.write("engine/aten/gen_backend.go", facadeBackend(all, imports))
+	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
+	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
 	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
 	return nil
 }
 
+// ownMethods are the operators that the façade has itself, since they are about what its calls carry.
+func ownMethods() (map[string]bool, error) {
+	files, err := handwritten(facadeDir)
+	found := map[string]bool{}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || !f.Name.IsExported() {
+				continue
+			}
+			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.Name == "Ctx" {
+				found[f.Name.Name] = true
+			}
+		}
+	}
+	return found, err
+}
+
+// handwritten are the files of a package without its tests and what is generated, which is going to be another.
+func handwritten(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	return slices.DeleteFunc(files, func(path string) bool {
+		return strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_")
+	}), err
+}
+
 // declare reads the exported functions of a package, and its imports by name.
 func declare(dir string, declared map[string]*function, imports map[string]string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := handwritten(dir)
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_") {
-			continue // what is generated is going to be another
-		}
 		if err := declareFile(path, nil, declared, imports); err != nil {
 			return err
 		}
@@ -232,13 +263,33 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	return header(b.String(), imports)
 }
 
+// placed is the name of the device that the thread's default stands in for: that of a factory, which has no operand to
+// follow.
+func (f *function) placed() (name string) {
+	if len(f.results) == 0 || f.results[0] != "*tensor.Tensor" {
+		return ""
+	}
+	for _, p := range f.params {
+		switch {
+		case p.typ == "device.Device":
+			name = p.name
+		case p.typ == "*tensor.Tensor" && !slices.Contains(f.written, p):
+			return ""
+		}
+	}
+	return name
+}
+
 // call calls the operator and counts what it writes; composed ones write through the façade.
 func (f *function) call(b *strings.Builder) {
-	switch {
-	case f.composed:
+	if f.composed { // its steps find the device
 		fmt.Fprintf(b, "return composed.%s(c, %s)\n}\n", f.name, f.arguments())
 		return
-	case len(f.written) == 0:
+	}
+	if name := f.placed(); name != "" {
+		fmt.Fprintf(b, "%[1]s = c.place(%[1]s)\n", name)
+	}
+	if len(f.written) == 0 {
 		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.arguments())
 		return
 	}

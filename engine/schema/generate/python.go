@@ -213,15 +213,15 @@ func (v *pyOverload) parameters() string {
 func pyArgtypes(f form) []string {
 	var out []string
 	for i, a := range f.op.Args {
-		if a.Type.List || a.Type.Base == "Index" {
+		kind := pyKinds[f.base(i)].ctype
+		switch {
+		case several(a.Type):
 			out = append(out, "P", "P")
-			continue
+		case a.Type.Base == "float" && a.Type.Optional: // by address
+			out = append(out, "P")
+		default:
+			out = append(out, kind)
 		}
-		kind := map[string]string{"Scalar": "_Scalar", "float": "D", "str": "T", "device": "_Device"}[f.base(i)]
-		if kind == "" || kind == "D" && a.Type.Optional {
-			kind = "P"
-		}
-		out = append(out, kind)
 	}
 	if f.mode == "inplace" {
 		return out
@@ -257,101 +257,6 @@ func (c *code) when(condition, then string) {
 	c.indent--
 }
 
-// convert writes the lines that check argument a and returns the expressions to pass to C. function is the public name.
-func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []string) {
-	p := pyName(a.Name)
-	where := fmt.Sprintf(`%s, "%s", "%s"`, p, function, p)
-	t := a.Type
-	optional := t.Optional || t.Base == "Generator" && a.Default == "None"
-	if t.List {
-		helper := map[string]string{"Tensor": "_tensors", "int": "_ints", "float": "_floats", "Scalar": "_scalars", "bool": "_bools", "str": "_texts"}[t.Base]
-		if t.Base == "Tensor" {
-			// The list keeps its name, and so its tensors alive, until the call is done.
-			if optional {
-				helper = "_optional_tensors"
-			}
-			c.line("%s_list, %s_len = %s(%s)", p, p, helper, where)
-			return []string{p + "_list", p + "_len"}
-		}
-		if optional {
-			c.line("%s, %s_len = (None, 0) if %s is None else %s(%s)", p, p, p, helper, where)
-		} else {
-			if noneIsDefault(a) {
-				c.when(p+" is None", p+" = "+pyDefault(a))
-			}
-			c.line("%s, %s_len = %s(%s)", p, p, helper, where)
-		}
-		return []string{p, p + "_len"}
-	}
-	check := func(class, helper string) {
-		guard := fmt.Sprintf("%s.__class__ is not %s", p, class)
-		if optional {
-			guard = fmt.Sprintf("%s is not None and %s", p, guard)
-		}
-		c.when(guard, fmt.Sprintf("%s = %s(%s)", p, helper, where))
-	}
-	handle := p + "._h"
-	if optional {
-		handle = fmt.Sprintf("None if %s is None else %s._h", p, p)
-	}
-	switch t.Base {
-	case "Tensor":
-		check("_Tensor", "_tensor")
-		return []string{handle}
-	case "Operand":
-		if lastOperand {
-			check("_Tensor", "_number")
-		} else {
-			check("_Tensor", "_operand")
-		}
-		return []string{handle}
-	case "Generator":
-		check("_Generator", "_generator")
-		return []string{handle}
-	case "Storage":
-		check("_Storage", "_storage")
-		return []string{handle}
-	case "Scalar":
-		if optional {
-			c.line("%s = _NO_SCALAR if %s is None else _scalar(%s)", p, p, where)
-		} else {
-			check("_Scalar", "_scalar")
-		}
-	case "int":
-		helper := "_integer"
-		if optional {
-			helper = "_optional_integer"
-		}
-		c.when(fmt.Sprintf("%s.__class__ is not _Int or not _LOW <= %s <= _HIGH", p, p), fmt.Sprintf("%s = %s(%s)", p, helper, where))
-	case "float":
-		if optional {
-			c.line("%s = None if %s is None else _double(%s)", p, p, where)
-		} else {
-			check("_Float", "_real")
-		}
-	case "bool":
-		if optional {
-			c.line("%s = -1 if %s is None else _flag(%s)", p, p, where)
-		} else {
-			check("_Bool", "_flag")
-		}
-	case "str":
-		if optional {
-			c.line("%s = None if %s is None else _text(%s)", p, p, where)
-		} else {
-			c.line("%s = _text(%s)", p, where)
-		}
-	case "dtype", "layout", "memory_format":
-		c.line("%s = -1 if %s is None else _%s_code(%s)", p, p, t.Base, where)
-	case "device":
-		c.line("%s = _NO_DEVICE if %s is None else _device(%s)", p, p, where)
-	case "Index":
-		c.line("%s, %s_len, kept = _index(%s)", p, p, p)
-		return []string{p, p + "_len"}
-	}
-	return []string{p}
-}
-
 // body writes a function's statements: check the arguments, call C, wrap the results.
 func (v *pyOverload) body(c *code, function string) {
 	o := v.op
@@ -369,45 +274,32 @@ func (v *pyOverload) body(c *code, function string) {
 	if v.factory() {
 		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
 	}
-	g := v.given(c, o, function)
-	call := func(mode string, results ...string) {
-		g.call(c, pyCName, "status", mode, results...)
-	}
-	fail := func() { c.when("status", "raise _failure(status)") }
+	g := v.given(c, function)
 	if v.takesOut() {
 		c.line("if out is not None:")
 		c.indent++
-		var handles []string
+		handles, given := []string{"out._h"}, "out"
 		if len(o.Returns) == 1 {
 			c.when("out.__class__ is not _Tensor", fmt.Sprintf(`out = _tensor(out, "%s", "out")`, function))
-			handles = []string{"out._h"}
 		} else {
 			c.line(`out = _outputs(out, %d, "%s")`, len(o.Returns), function)
+			handles, given = nil, v.resultType()+"(out)"
 			for i := range o.Returns {
 				handles = append(handles, fmt.Sprintf("out[%d]._h", i))
 			}
 		}
-		call("out", handles...)
-		fail()
-		if len(o.Returns) == 1 {
-			c.line("return out")
-		} else {
-			c.line("return %s(out)", v.resultType())
-		}
+		g.checked(c, "out", handles...)
+		c.line("return %s", given)
 		c.indent--
 	}
 	if v.inplace || len(o.Returns) == 0 {
-		call(map[bool]string{true: "inplace", false: "function"}[v.inplace])
-		fail()
-		for _, a := range o.Args {
-			if a.Mutated || v.inplace {
-				c.line("return %s", pyName(a.Name))
-				break
-			}
+		g.checked(c, v.mode())
+		if at := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated || v.inplace }); at >= 0 {
+			c.line("return %s", pyName(o.Args[at].Name))
 		}
 		return
 	}
-	v.results(c, call, fail)
+	v.results(c, g)
 }
 
 // given are the arguments of a call as its statements have checked them.
@@ -418,8 +310,9 @@ type given struct {
 	operandAt int      // its position in pass
 }
 
-// given writes the statements that check the arguments of o.
-func (v *pyOverload) given(c *code, o *schema.Operator, function string) given {
+// given writes the statements that check the arguments.
+func (v *pyOverload) given(c *code, function string) given {
+	o := v.op
 	g := given{op: o, last: -1}
 	if operands := o.Operands(); len(operands) > 0 && !(v.inplace && operands[len(operands)-1] == 0) {
 		g.last = operands[len(operands)-1]
@@ -436,11 +329,13 @@ func (v *pyOverload) given(c *code, o *schema.Operator, function string) given {
 	return g
 }
 
-// call writes the call of the C function, or the choice between its two forms, and keeps what it returns.
-func (g given) call(c *code, name func(form) string, result, mode string, results ...string) {
-	args := strings.Join(append(slices.Clone(g.pass), results...), ", ")
+// call writes a statement with the call of the C function, or the choice between its two forms.
+func (g given) call(c *code, statement, mode string, results ...string) {
+	line := func(scalar bool, pass []string) {
+		c.line(statement, fmt.Sprintf("%s(%s)", pyCName(form{g.op, mode, scalar}), strings.Join(append(slices.Clone(pass), results...), ", ")))
+	}
 	if g.last < 0 {
-		c.line("%s = %s(%s)", result, name(form{g.op, mode, false}), args)
+		line(false, g.pass)
 		return
 	}
 	operand := pyName(g.op.Args[g.last].Name)
@@ -448,12 +343,18 @@ func (g given) call(c *code, name func(form) string, result, mode string, result
 	number[g.operandAt] = operand
 	c.line("if %s.__class__ is _Scalar:", operand)
 	c.indent++
-	c.line("%s = %s(%s)", result, name(form{g.op, mode, true}), strings.Join(append(number, results...), ", "))
+	line(true, number)
 	c.indent--
 	c.line("else:")
 	c.indent++
-	c.line("%s = %s(%s)", result, name(form{g.op, mode, false}), args)
+	line(false, g.pass)
 	c.indent--
+}
+
+// checked writes the call, and the exception for one that fails.
+func (g given) checked(c *code, mode string, results ...string) {
+	g.call(c, "status = %s", mode, results...)
+	c.when("status", "raise _failure(status)")
 }
 
 // mode of the C functions behind the overload.
@@ -488,15 +389,11 @@ func (v *pyOverload) direct() string {
 func (v *pyOverload) resultType() string { return v.private + "_result" }
 
 // results writes the call that makes new results, and their return.
-func (v *pyOverload) results(c *code, call func(string, ...string), fail func()) {
+func (v *pyOverload) results(c *code, g given) {
 	o := v.op
 	if len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor"}) {
 		c.line("cell = _take() if _cells else _Cell()")
-		call("function", "cell.address")
-		fail()
-		c.line("result = _wrap(cell.p)")
-		c.line("_put(cell)")
-		c.line("return result")
+		g.call(c, "return _made(%s, cell)", "function", "cell.address")
 		return
 	}
 	var cells, values []string
@@ -516,8 +413,7 @@ func (v *pyOverload) results(c *code, call func(string, ...string), fail func())
 		}
 		values = append(values, fmt.Sprintf(value, cell))
 	}
-	call("function", cells...)
-	fail()
+	g.checked(c, "function", cells...)
 	if len(values) == 1 {
 		c.line("result = %s", values[0])
 	} else {
@@ -570,6 +466,7 @@ func generatePython(out *output, ops []*schema.Operator) error {
 	for _, module := range pyModules {
 		out.write(pythonDir+"gen_"+module+".py", pyModuleText(byModule[module]))
 	}
+	out.write(pythonDir+"gen_operators.py", pyOperators(functions))
 	pyStubs(out, byModule)
 	return nil
 }
@@ -597,7 +494,6 @@ func pyModuleText(list []*pyFunction) string {
 			methods = append(methods, f.name)
 		}
 	}
-	c.dunders(list)
 	quoted := func(names []string) string {
 		var out []string
 		for _, n := range names {

@@ -8,13 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// pyPredicates tell whether a Python value can be an argument of a type. Types that no overload is told apart by are
-// missing.
-var pyPredicates = map[string]string{
-	"Tensor": "_is_tensor", "Operand": "_is_operand", "Scalar": "_is_number", "int": "_is_int", "float": "_is_real", "bool": "_is_bool", "str": "_is_text",
-	"dtype": "_is_dtype", "Storage": "_is_storage", "Tensor[]": "_is_tensors", "int[]": "_is_ints", "float[]": "_is_reals", "Scalar[]": "_is_numbers",
-}
-
 // receiver tells whether every overload starts with the same tensor, which then has a parameter of its own.
 func (f *pyFunction) receiver() bool {
 	return !slices.ContainsFunc(f.overloads, func(v *pyOverload) bool {
@@ -56,14 +49,18 @@ func (c *code) choice(f *pyFunction) {
 			c.indent--
 		}
 	}
-	c.line("raise _no_overload(\"%s\", (%s), args, kwargs)", f.name, f.signatures())
 	c.indent--
+	c.line("else:")
+	c.indent++
 	for _, v := range f.overloads {
-		c.line("if %s:", strings.Join(append(v.conditions(skip), f.keywordConditions(v)...), " and "))
-		c.indent++
-		c.line("return %s(%s*args, **kwargs)", v.private, first)
-		c.indent--
+		if conditions := v.conditions(skip); conditions != nil {
+			c.line("if %s:", strings.Join(append(conditions, f.keywordConditions(v)...), " and "))
+			c.indent++
+			c.line("return %s(%s*args, **kwargs)", v.private, first)
+			c.indent--
+		}
 	}
+	c.indent--
 	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, f.signatures())
 	c.indent--
 }
@@ -134,17 +131,13 @@ func (v *pyOverload) positionalConditions(skip int) []string {
 	}
 	out := []string{count}
 	for i, a := range positional {
-		kind := a.Type.Base
-		if a.Type.List {
-			kind += "[]"
-		}
-		predicate, ok := pyPredicates[kind]
-		if !ok {
+		predicate := pyKindOf(a.Type).fits
+		if predicate == "" {
 			continue
 		}
 		value := fmt.Sprintf("args[%d]", i)
 		test := fmt.Sprintf("%s(%s)", predicate, value)
-		if kind == "int" || kind == "int[]" {
+		if a.Type.Base == "int" {
 			test = fmt.Sprintf("(%s.__class__ is _Int or %s)", value, test)
 		}
 		if variadic && a.Type.List {
@@ -203,7 +196,8 @@ func (v *pyOverload) describe() string {
 	return strings.Join(out, ", ")
 }
 
-// conditions are the tests that a call fits this overload. skip counts the parameters that are not in args.
+// conditions are the tests that a call with keywords fits this overload; nil when none can. skip counts the parameters that are not
+// in args.
 func (v *pyOverload) conditions(skip int) []string {
 	var out []string
 	positional := v.positional()[skip:]
@@ -225,17 +219,12 @@ func (v *pyOverload) conditions(skip int) []string {
 		names = append(names, "pin_memory", "requires_grad")
 	}
 	if len(names) == 0 {
-		out = append(out, "not kwargs")
-	} else {
-		out = append(out, fmt.Sprintf(`(not kwargs or kwargs.keys() <= {"%s"})`, strings.Join(names, `", "`)))
+		return nil
 	}
+	out = append(out, fmt.Sprintf(`kwargs.keys() <= {"%s"}`, strings.Join(names, `", "`)))
 	for i, a := range positional {
-		kind := a.Type.Base
-		if a.Type.List {
-			kind += "[]"
-		}
-		predicate, ok := pyPredicates[kind]
-		if !ok {
+		predicate := pyKindOf(a.Type).fits
+		if predicate == "" {
 			if a.Default == "" {
 				out = append(out, fmt.Sprintf(`(n > %d or "%s" in kwargs)`, i, pyName(a.Name)))
 			}
@@ -264,12 +253,8 @@ func (v *pyOverload) conditions(skip int) []string {
 func (f *pyFunction) keywordConditions(v *pyOverload) []string {
 	var out []string
 	for _, a := range v.op.Args {
-		kind := a.Type.Base
-		if a.Type.List {
-			kind += "[]"
-		}
-		predicate, ok := pyPredicates[kind]
-		if !ok || !a.KwOnly || !slices.ContainsFunc(f.overloads, func(w *pyOverload) bool {
+		predicate := pyKindOf(a.Type).fits
+		if predicate == "" || !a.KwOnly || !slices.ContainsFunc(f.overloads, func(w *pyOverload) bool {
 			return slices.ContainsFunc(w.op.Args, func(b schema.Arg) bool {
 				return b.Name == a.Name && (b.Type.Base != a.Type.Base || b.Type.List != a.Type.List)
 			})
@@ -283,66 +268,4 @@ func (f *pyFunction) keywordConditions(v *pyOverload) []string {
 		out = append(out, test)
 	}
 	return out
-}
-
-// pyComparisons are the dunder methods that Python reflects itself, and that have no in-place form.
-var pyComparisons = []string{"eq", "ne", "lt", "le", "gt", "ge"}
-
-// dunders writes Python's operator methods over the functions of this module.
-func (c *code) dunders(list []*pyFunction) {
-	method := func(dunder, direct, result string) {
-		c.WriteString("\n\n")
-		c.line("@%s", direct)
-		c.line("def __%s__(self, other):", dunder)
-		c.indent++
-		c.line("if other.__class__ is not _Tensor:")
-		c.indent++
-		c.line("other = _other(other)")
-		c.when("other is NotImplemented", "return other")
-		c.indent--
-		c.line("return %s", result)
-		c.indent--
-		c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
-	}
-	for _, f := range list {
-		o := f.overloads[0].op
-		switch {
-		case o.Python.Dunder == "" || f.overloads[0].inplace:
-		case len(o.Args) == 1:
-			c.unary(o.Python.Dunder, f.name)
-		default:
-			dunder, direct, call := o.Python.Dunder, "_first("+f.name+")", f.name+"(self, other)"
-			method(dunder, direct, call)
-			if slices.Contains(pyComparisons, dunder) {
-				continue
-			}
-			if o.Python.Commutes {
-				method("r"+dunder, direct, call)
-			} else {
-				method("r"+dunder, "_reflected("+f.name+")", f.name+"(other, self)")
-			}
-			if o.Has("inplace") {
-				method("i"+dunder, "_first("+f.name+"_)", f.name+"_(self, other)")
-			}
-		}
-	}
-}
-
-// unary writes a dunder method without an operand.
-func (c *code) unary(dunder, name string) {
-	c.WriteString("\n\n")
-	inverts := dunder == "invert" // which Python's users know to need integers, so that others get a TypeError
-	if inverts {
-		c.line("@_first(%s, explains=True)", name)
-	} else {
-		c.line("@_first(%s)", name)
-	}
-	c.line("def __%s__(self):", dunder)
-	c.indent++
-	if inverts {
-		c.line("_invertible(self)")
-	}
-	c.line("return %s(self)", name)
-	c.indent--
-	c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
 }

@@ -53,14 +53,10 @@ func wordKinds(o *schema.Operator, mode string) string {
 	var kinds strings.Builder
 	operands := o.Operands()
 	for i, a := range o.Args {
-		kind := map[string]string{"Tensor": "T", "Operand": "P", "Scalar": "S", "int": "I", "float": "F", "bool": "B", "str": "U", "dtype": "D", "Index": "X"}[a.Type.Base]
-		if a.Type.List {
-			kind = map[string]string{"Tensor": "A", "int": "L"}[a.Type.Base]
-			if a.Type.Base == "Tensor" && a.Type.Optional {
-				kind = ""
-			}
-		}
+		kind := pyKindOf(a.Type).letter
 		switch {
+		case a.Type.Base == "Tensor" && a.Type.List && a.Type.Optional:
+			kind = ""
 		case mode == "inplace" && i == 0:
 			kind = "T"
 		case a.Type.Base == "Operand" && i == operands[len(operands)-1]:
@@ -89,20 +85,18 @@ func (f form) wordName() string { return "tensor_words_" + strings.TrimPrefix(f.
 func (f form) wordDefinition() string {
 	var pass []string
 	for i, kind := range wordKinds(f.op, f.mode) {
-		cell := fmt.Sprintf("a[%d]", i)
-		switch kind {
-		case '-':
+		cell, field := fmt.Sprintf("a[%d].", i), pyKindOf(f.op.Args[i].Type).field
+		switch {
+		case kind == '-':
 			pass = append(pass, cDefault(f.op.Args[i]))
-		case 'O':
-			pass = append(pass, cell+map[bool]string{true: ".scalar", false: ".pointer"}[f.scalar])
-		case 'L', 'l', 'V', 'A', 'X':
-			pass = append(pass, cell+".list.data", cell+".list.length")
+		case kind == 'O' && f.scalar:
+			pass = append(pass, cell+"scalar")
+		case kind == 'f': // by address, as NULL is none
+			pass = append(pass, cell+"pointer")
+		case field == "list":
+			pass = append(pass, cell+"list.data", cell+"list.length")
 		default:
-			field := map[rune]string{'T': "pointer", 't': "pointer", 'P': "pointer", 'S': "scalar", 's': "scalar", 'F': "f", 'f': "pointer", 'U': "text", 'u': "text"}[kind]
-			if field == "" {
-				field = "i"
-			}
-			pass = append(pass, cell+"."+field)
+			pass = append(pass, cell+field)
 		}
 	}
 	results := map[string]string{"_changes": "", "_lists": ", (tensor_t ***)&a->list.data, &a->list.length"}

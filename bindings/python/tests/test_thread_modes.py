@@ -1,0 +1,156 @@
+"""The default device and the gradient mode belong to the thread that sets them, however it sets them."""
+
+import threading
+
+import pytest
+
+import libtensor as torch
+
+
+def in_thread(function):
+    """What a function gives, or raises, on a thread of its own."""
+    got = []
+
+    def run():
+        try:
+            got.append((function(), None))
+        except BaseException as error:
+            got.append((None, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    value, error = got[0]
+    if error:
+        raise error
+    return value
+
+
+def modes():
+    return torch.get_default_device().type, torch.zeros(2).device.type, torch.tensor([1.0]).device.type, torch.is_grad_enabled()
+
+
+INITIAL = ("cpu", "cpu", "cpu", True)
+CHANGED = ("meta", "meta", "meta", False)
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    yield
+    torch.set_default_device(None)
+    torch.set_grad_enabled(True)
+
+
+def test_modes_of_other_threads_stay():
+    assert modes() == INITIAL
+    torch.set_default_device("meta")
+    torch.set_grad_enabled(False)
+    assert modes() == CHANGED
+    assert in_thread(modes) == INITIAL
+    with torch.device("meta"), torch.no_grad():
+        assert in_thread(modes) == INITIAL
+
+    def change():
+        torch.set_default_device("cpu:0")
+        torch.set_grad_enabled(True)
+        return torch.get_default_device()
+
+    assert in_thread(change) == torch.device("cpu", 0)
+    assert modes() == CHANGED
+
+
+def test_a_thread_starts_anew_after_one_that_left_its_modes():
+    def leave():
+        before = modes()
+        torch.set_default_device("meta")
+        torch.set_grad_enabled(False)
+        return before, modes()
+
+    for _ in range(4):
+        assert in_thread(leave) == (INITIAL, CHANGED)
+    assert modes() == INITIAL
+
+
+@pytest.mark.parametrize("many", [2, 5])
+def test_one_manager_in_several_threads(many):
+    """Each thread gets back what it had, in whichever order they leave."""
+    device, no_grad, inference = torch.device("meta"), torch.no_grad(), torch.inference_mode()
+    entered, order, wrong = threading.Barrier(many), [threading.Event() for _ in range(many)], []
+
+    def work(i):
+        torch.set_default_device("cpu" if i % 2 else "cpu:0")
+        torch.set_grad_enabled(bool(i % 2))
+        before = torch.get_default_device(), torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        with device, no_grad, inference:
+            entered.wait(60)
+            if modes() != CHANGED or not torch.is_inference_mode_enabled():
+                wrong.append((i, modes()))
+            order[i].wait(60)
+        after = torch.get_default_device(), torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        if after != before:
+            wrong.append((i, before, after))
+        order[(i + 1) % many].set()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(many)]
+    for thread in threads:
+        thread.start()
+    order[0].set()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == [] and modes() == INITIAL
+
+
+def test_managers_within_themselves():
+    device, no_grad, enable_grad = torch.device("meta"), torch.no_grad(), torch.enable_grad()
+    with device, no_grad:
+        with torch.device("cpu"), enable_grad:
+            with device, no_grad:
+                assert modes() == CHANGED
+            assert modes() == INITIAL
+        assert modes() == CHANGED
+    assert modes() == INITIAL
+
+
+@pytest.mark.parametrize("manager", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False), lambda: torch.device("meta")])
+def test_modes_come_back_after_an_error(manager):
+    with pytest.raises(KeyError), manager():
+        assert modes() != INITIAL
+        raise KeyError
+    assert modes() == INITIAL and not torch.is_inference_mode_enabled()
+
+
+def test_the_library_knows_the_mode():
+    """What Python sets is what calls of this thread carry."""
+    from libtensor import gen_functions
+
+    with torch.no_grad():
+        assert gen_functions.is_grad_enabled() is False
+    gen_functions.set_grad_enabled(False)
+    assert not torch.is_grad_enabled()
+
+
+def test_inference_mode_false_is_the_opposite():
+    with torch.no_grad(), torch.inference_mode(False):
+        assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    with torch.inference_mode():
+        with torch.enable_grad():
+            assert torch.is_grad_enabled() and torch.is_inference_mode_enabled()
+        with torch.inference_mode(False):
+            assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        assert not torch.is_grad_enabled() and torch.is_inference_mode_enabled()
+
+
+def test_set_grad_enabled_as_manager():
+    mode = torch.set_grad_enabled(False)
+    torch.set_grad_enabled(True)
+    with mode:
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+def test_factories_that_have_a_device_do_not_heed_the_default():
+    x = torch.ones(2)
+    with torch.device("meta"):
+        assert torch.zeros_like(x).is_cpu and x.new_ones(3).is_cpu and x.to(torch.float64).is_cpu
+        assert torch.Generator().device.type == "cpu" and torch.UntypedStorage(4).device.type == "cpu"
+        assert torch.arange(3).is_meta and torch.hann_window(4).is_meta and torch.randn(2).is_meta and torch.eye(2).is_meta

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/storage"
+)
+
+func TestNamesKeepObjectsUntilTheyAreForgotten(t *testing.T) {
+	g := random.New(7)
+	kept := weak.Make(g)
+	key := name(g)
+	g = nil
+	runtime.GC()
+	require.NotNil(t, kept.Value(), "C has a name of it")
+	assert.Equal(t, uint64(7), named[*random.Generator](key).InitialSeed())
+	assert.Nil(t, named[*storage.Storage](key), "which is of another type")
+	assert.Same(t, kept.Value(), forget(key))
+	assert.Nil(t, named[*random.Generator](key))
+	for range 3 {
+		runtime.GC()
+	}
+	assert.Nil(t, kept.Value())
+	assert.Nil(t, named[*random.Generator](nil))
+	assert.Nil(t, forget(nil))
+}

@@ -1,0 +1,62 @@
+package aten
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// Modes are what a thread has set for the calls that it makes. Whoever lets threads in keeps one for each.
+type Modes struct {
+	Device device.Device // where factories that are given no device put their tensors
+	Grad   bool          // whether operations are recorded
+}
+
+// Initial are the modes that a thread starts with.
+func Initial() Modes { return Modes{Device: device.Host, Grad: true} }
+
+// With is what the calls of a thread carry, which read and write its modes.
+func With(m *Modes) Ctx { return Ctx{modes: m} }
+
+// now are the thread's modes at this moment.
+func (c Ctx) now() Modes {
+	if c.modes == nil {
+		return Initial()
+	}
+	return *c.modes
+}
+
+// set changes the thread's modes.
+func (c Ctx) set(op string, change func(*Modes)) error {
+	if c.modes == nil {
+		return status.Runtimef("%s: the call comes from no thread whose modes it could set; make it of With", op)
+	}
+	change(c.modes)
+	return nil
+}
+
+// place is the device of a factory that is given d.
+func (c Ctx) place(d device.Device) device.Device {
+	if d.IsNone() {
+		return c.now().Device
+	}
+	return d
+}
+
+// SetDefaultDevice is the operator set_default_device.
+func (c Ctx) SetDefaultDevice(d device.Device) error {
+	if d.IsNone() {
+		d = device.Host
+	}
+	return c.set("set_default_device", func(m *Modes) { m.Device = d })
+}
+
+// GetDefaultDevice is the operator get_default_device.
+func (c Ctx) GetDefaultDevice() (device.Device, error) { return c.now().Device, nil }
+
+// SetGradEnabled is the operator set_grad_enabled.
+func (c Ctx) SetGradEnabled(enabled bool) error {
+	return c.set("set_grad_enabled", func(m *Modes) { m.Grad = enabled })
+}
+
+// IsGradEnabled is the operator is_grad_enabled.
+func (c Ctx) IsGradEnabled() (bool, error) { return c.now().Grad, nil }

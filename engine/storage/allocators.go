@@ -1,0 +1,65 @@
+package storage
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// Allocator gives the storages on one type of device their bytes.
+type Allocator interface {
+	// Allocate gives op a block of at least nbytes, which are more than none; they are zero when zero is set, otherwise arbitrary.
+	Allocate(op string, d device.Device, nbytes int64, zero bool) (Block, error)
+	// Free takes a block back that Allocate gave.
+	Free(d device.Device, b Block)
+	// Copy copies nbytes between two blocks.
+	Copy(d device.Device, to, from unsafe.Pointer, nbytes int64)
+}
+
+// Block is memory that an allocator gave: Size bytes at Data, or neither where a device has no bytes.
+type Block struct {
+	Data unsafe.Pointer
+	Size int64
+	slab *slab // that a small block of the host's was cut from
+}
+
+var allocators = [device.TypeCount]Allocator{device.CPU: host{}, device.Meta: nowhere{}}
+
+// Register makes a the allocator of a type of device. Call it from init.
+func Register(t device.Type, a Allocator) { allocators[t] = a }
+
+func allocatorOf(op string, d device.Device) (Allocator, error) {
+	if t := int(d.Type); t >= 0 && t < len(allocators) && allocators[t] != nil {
+		return allocators[t], nil
+	}
+	var have []string
+	for t, a := range allocators {
+		if a != nil {
+			have = append(have, device.Type(t).String())
+		}
+	}
+	last := len(have) - 1
+	return nil, status.Runtimef("%s: %v: no allocator; this build has %s and %s", op, d.Type, strings.Join(have[:last], ", "), have[last])
+}
+
+// host is the allocator of the process's own memory.
+type host struct{}
+
+func (host) Allocate(op string, _ device.Device, nbytes int64, zero bool) (Block, error) {
+	return allocate(op, nbytes, zero)
+}
+
+func (host) Free(_ device.Device, b Block) { b.release() }
+
+func (host) Copy(_ device.Device, to, from unsafe.Pointer, nbytes int64) {
+	copy(unsafe.Slice((*byte)(to), nbytes), unsafe.Slice((*byte)(from), nbytes))
+}
+
+// nowhere is the allocator of meta storages, which have a size and no bytes.
+type nowhere struct{}
+
+func (nowhere) Allocate(string, device.Device, int64, bool) (Block, error) { return Block{}, nil }
+func (nowhere) Free(device.Device, Block)                                  {}
+func (nowhere) Copy(_ device.Device, _, _ unsafe.Pointer, _ int64)         {}
