@@ -7,7 +7,7 @@ from ctypes import c_bool, c_void_p
 
 from ._entered import entered
 from ._errors import failure
-from ._library import Cell, bind
+from ._library import Cell, bind, cells
 
 
 class State(threading.local):
@@ -22,11 +22,13 @@ c_set_grad_enabled = bind("tensor_set_grad_enabled", c_bool)
 def is_grad_enabled():
     """What no_grad, enable_grad and set_grad_enabled have set for the calling thread, True when it starts; nothing is recorded in
     either case."""
-    cell = Cell()
+    cell = cells.pop() if cells else Cell()
     status = c_is_grad_enabled(cell.address)
     if status:
         raise failure(status)
-    return cell.b
+    enabled = cell.b
+    cells.append(cell)
+    return enabled
 
 
 def enable(grad):

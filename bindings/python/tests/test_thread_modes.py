@@ -148,9 +148,32 @@ def test_set_grad_enabled_as_manager():
     assert torch.is_grad_enabled()
 
 
+FACTORIES = {
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), ([2],)),
+    **dict.fromkeys(("arange", "eye", "randperm", "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), (4,)),
+    **dict.fromkeys(("tensor", "as_tensor", "asarray"), ([1.0, 2.0],)),
+    **dict.fromkeys(("tril_indices", "triu_indices"), (2, 3)),
+    **dict.fromkeys(("linspace", "logspace"), (0.0, 1.0, 3)),
+    "empty_permuted": ((2, 3), (0, 1)),
+    "empty_strided": ((2, 3), (3, 1)),
+    "full": ((2,), 1.0),
+    "randint": (5, (2,)),
+    "range": (0, 3),
+    "scalar_tensor": (1.0,),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_go_to_the_threads_device(name):
+    factory = getattr(torch, name)
+    with torch.device("meta"):
+        assert factory(*FACTORIES[name]).is_meta and factory(*FACTORIES[name], device="cpu").is_cpu
+        assert in_thread(lambda: factory(*FACTORIES[name])).is_cpu
+    assert factory(*FACTORIES[name]).is_cpu
+
+
 def test_factories_that_have_a_device_do_not_heed_the_default():
     x = torch.ones(2)
     with torch.device("meta"):
         assert torch.zeros_like(x).is_cpu and x.new_ones(3).is_cpu and x.to(torch.float64).is_cpu
         assert torch.Generator().device.type == "cpu" and torch.UntypedStorage(4).device.type == "cpu"
-        assert torch.arange(3).is_meta and torch.hann_window(4).is_meta and torch.randn(2).is_meta and torch.eye(2).is_meta
