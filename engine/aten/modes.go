@@ -3,6 +3,7 @@ package aten
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Modes are what a thread has set for the calls that it makes. Whoever lets threads in keeps one for each.
@@ -34,9 +35,9 @@ func (c Ctx) set(op string, change func(*Modes)) error {
 	return nil
 }
 
-// place is the device of a factory that is given d.
-func (c Ctx) place(d device.Device) device.Device {
-	if d.IsNone() {
+// place is the device of a factory that is given d; none where it writes to an out, whose device it follows.
+func (c Ctx) place(d device.Device, out ...*tensor.Tensor) device.Device {
+	if d.IsNone() && (len(out) == 0 || out[0] == nil) {
 		return c.now().Device
 	}
 	return d

@@ -43,9 +43,13 @@ func TestCreationOutputsAreAsAskedFor(t *testing.T) {
 			assert.ErrorContains(t, err, c.refused)
 			assert.Equal(t, []float64{5, 7}, flat(t, out))
 		}
-		got, err := f(out, dtype.Float32, tensor.Strided, device.Host)
-		require.NoError(t, err)
-		assert.True(t, got == out)
+		for _, out := range []*tensor.Tensor{out, onMeta(t, out)} {
+			for _, dev := range []device.Device{device.None, out.Device()} {
+				got, err := f(out, dtype.Float32, tensor.Strided, dev)
+				require.NoError(t, err)
+				assert.True(t, got == out)
+			}
+		}
 	}
 }
 

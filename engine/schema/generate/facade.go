@@ -264,7 +264,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 }
 
 // placed is the name of the device that the thread's default stands in for: that of a factory, which has no operand to
-// follow.
+// follow, nor an output.
 func (f *function) placed() (name string) {
 	if len(f.results) == 0 || f.results[0] != "*tensor.Tensor" {
 		return ""
@@ -287,7 +287,11 @@ func (f *function) call(b *strings.Builder) {
 		return
 	}
 	if name := f.placed(); name != "" {
-		fmt.Fprintf(b, "%[1]s = c.place(%[1]s)\n", name)
+		given := []string{name}
+		for _, p := range f.written {
+			given = append(given, p.name)
+		}
+		fmt.Fprintf(b, "%s = c.place(%s)\n", name, strings.Join(given, ", "))
 	}
 	if len(f.written) == 0 {
 		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.arguments())
