@@ -26,11 +26,12 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 	if repeats < 0 {
 		return nil, status.Runtimef("repeat_interleave: repeats must be non-negative, got %d", repeats)
 	}
-	times, err := c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host)
-	if err != nil {
-		return nil, err
+	s := within(c, "repeat_interleave")
+	defer s.Close()
+	times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer times.Release()
 	return c.RepeatInterleaveTensor(self, times, dim, outputSize)
 }
 
@@ -109,13 +110,13 @@ func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tens
 		if ((k%4)+4)%4 == 3 {
 			turned = dims[:1]
 		}
-		flipped, err := reversed(c, op, self, turned...)
-		if err != nil {
-			return nil, err
+		s := within(c, op)
+		defer s.Close()
+		flipped := s.Keep(c.Flip(self, turned))
+		if s.Err != nil {
+			return nil, s.Err
 		}
-		defer flipped.Release()
-		result, err := c.Transpose(nil, flipped, dims[0], dims[1])
-		return only(op, result, err)
+		return s.last(c.Transpose(nil, flipped, dims[0], dims[1]))
 	case 2:
 		return reversed(c, op, self, dims...)
 	}

@@ -1,6 +1,7 @@
 package iter
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -10,129 +11,305 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Shape broadcasts the sizes of all operands.
-func Shape(op string, operands ...*tensor.Tensor) ([]int64, error) {
-	sizes := operands[0].Sizes()
-	for _, t := range operands[1:] {
-		if t.Dim() == 0 || slices.Equal(sizes, t.Sizes()) {
-			continue
-		}
-		if len(sizes) == 0 {
-			sizes = t.Sizes()
-			continue
-		}
-		var err error
-		if sizes, err = shape.Broadcast(op, sizes, t.Sizes()); err != nil {
-			return nil, err
-		}
-	}
-	return sizes, nil
+// Sharing says which memory an output may have in common with the inputs.
+type Sharing uint8
+
+// What may be shared.
+const (
+	Apart           Sharing = iota // nothing
+	InPlace                        // all of an input, element for element
+	Beside                         // anything: the result is then made beside the output and copied to it
+	InPlaceOrBeside                // anything, where all of an input element for element needs no copy
+)
+
+// Output is where an operator writes a result: its caller's tensor, or a fresh one. Opened, it has been checked before anything
+// changed, and To is what to write; Done hands the result over, or gives up what was fresh.
+type Output struct {
+	Op       string
+	Name     string         // of the argument; empty for out
+	Out      *tensor.Tensor // the caller's; nil for a fresh one
+	Sizes    []int64
+	Strides  []int64     // of a fresh one; nil are row-major
+	DType    dtype.DType // of the result
+	Device   device.Device
+	Exact    bool // Out has that dtype; otherwise one that results can be cast to
+	Sharing  Sharing
+	RowMajor bool        // To is written from its first to its last byte, by a kernel that converts nothing:
+	Writes   dtype.DType // then, the dtype that it writes
+	To       *tensor.Tensor
+	resizes  bool // Out has another shape than the result
 }
 
-// Device is where an operation on the operands runs: all on one device, save zero-dim CPU tensors, which join any.
-func Device(op string, operands ...*tensor.Tensor) (device.Device, error) {
-	at := operands[0]
-	for _, t := range operands[1:] {
-		if t.Device() == at.Device() {
-			continue
-		}
-		switch {
-		case at.Dim() == 0 && at.Device().Type == device.CPU:
-			at = t
-		case t.Dim() == 0 && t.Device().Type == device.CPU:
-		default:
-			return at.Device(), status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, at.Device(), t.Device())
-		}
+// Open checks Out, of which inputs may be part, and makes or resizes what is written.
+func (o *Output) Open(inputs ...*tensor.Tensor) error {
+	if err := o.Check(inputs...); err != nil {
+		return err
 	}
-	return at.Device(), nil
+	return o.open(inputs)
 }
 
-// Output gives the tensor that a pointwise operator writes: a fresh one with the strides that PyTorch gives it when out is
-// nil, otherwise out itself, resized where it must and may be. The result dtype must be castable to out's.
-func Output(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, dev device.Device, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	if out == nil {
-		return Allocate(op, sizes, d, dev, inputs...)
+// Broadcast opens the output of an operator on the elements of inputs: of their common shape, on their device, and laid out as
+// PyTorch lays out what it iterates over.
+func (o *Output) Broadcast(inputs ...*tensor.Tensor) error {
+	if err := o.broadcast(inputs); err != nil {
+		return err
 	}
-	if err := CheckOutput(op, out, d, dev); err != nil {
+	return o.open(inputs)
+}
+
+// BroadcastBoth is Broadcast for two results, which share no memory with each other.
+func BroadcastBoth(first, second *Output, inputs ...*tensor.Tensor) error {
+	if err := cmp.Or(first.broadcast(inputs), second.broadcast(inputs)); err != nil {
+		return err
+	}
+	return openBoth(first, second, inputs)
+}
+
+// broadcast finds shape, device and layout, and checks Out.
+func (o *Output) broadcast(inputs []*tensor.Tensor) (err error) {
+	if o.Sizes, err = Shape(o.Op, inputs...); err != nil {
+		return err
+	}
+	if o.Device, err = Device(o.Op, inputs...); err != nil {
+		return err
+	}
+	if o.Sharing = InPlace; o.Out != nil {
+		return o.Check(inputs...)
+	}
+	o.Strides = outputStrides(o.Sizes, inputs)
+	return nil
+}
+
+// OpenBoth opens the outputs of an operator with two results, which share no memory with each other.
+func OpenBoth(first, second *Output, inputs ...*tensor.Tensor) error {
+	if err := cmp.Or(first.Check(inputs...), second.Check(inputs...)); err != nil {
+		return err
+	}
+	return openBoth(first, second, inputs)
+}
+
+func openBoth(first, second *Output, inputs []*tensor.Tensor) error {
+	if err := first.apart(second); err != nil {
+		return err
+	}
+	if err := first.open(inputs); err != nil {
+		return err
+	}
+	err := second.open(inputs)
+	if err != nil {
+		first.drop()
+	}
+	return err
+}
+
+// Done hands over the result, unless err tells that it could not be computed.
+func (o *Output) Done(err error) (*tensor.Tensor, error) {
+	if err == nil {
+		err = o.settle()
+	}
+	if err != nil {
+		o.drop()
 		return nil, err
 	}
-	if !slices.Equal(out.Sizes(), sizes) {
-		for _, in := range inputs {
-			if in == out {
-				return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, out.Sizes(), sizes)
-			}
-		}
-		if err := out.Resize(op, sizes); err != nil {
-			return nil, err
-		}
-	}
-	return out, CheckOverlap(op, out, inputs...)
+	return o.To, nil
 }
 
-// CheckOutput refuses an output that cannot take results of dtype d computed on dev.
-func CheckOutput(op string, out *tensor.Tensor, d dtype.DType, dev device.Device) error {
-	if !dtype.CanCast(d, out.DType()) {
-		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v", op, d, out.DType())
+// DoneBoth is Done for two results.
+func DoneBoth(first, second *Output, err error) (*tensor.Tensor, *tensor.Tensor, error) {
+	if err == nil {
+		err = first.settle()
 	}
-	if out.Device() != dev {
-		return status.Runtimef("%s: expected out tensor to be on device %v, but it is on %v", op, dev, out.Device())
+	if err == nil {
+		err = second.settle()
 	}
-	if out.Storage().ReadOnly() {
-		return status.Runtimef("%s: the output is read-only memory of another owner; clone() it first", op)
+	if err != nil {
+		first.drop()
+		second.drop()
+		return nil, nil, err
+	}
+	return first.To, second.To, nil
+}
+
+// Check refuses an Out that cannot take the result. It changes nothing.
+func (o *Output) Check(inputs ...*tensor.Tensor) error {
+	out := o.Out
+	if out == nil {
+		return nil
+	}
+	if err := o.checkDType(); err != nil {
+		return err
+	}
+	if out.Device() != o.Device {
+		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.name(), o.Device, out.Device())
+	}
+	if err := o.checkShape(); err != nil || o.Sharing >= Beside {
+		return err
+	}
+	for _, in := range inputs {
+		switch {
+		case in.Storage() != out.Storage() || in == out && o.Sharing == InPlace && !o.resizes:
+		case in == out && o.Sharing == InPlace:
+			return Fits(o.Op, out, o.Sizes)
+		case o.clashes(in):
+			return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", o.Op)
+		}
 	}
 	return nil
 }
 
-// Allocate makes a fresh output whose strides follow the inputs', by the rules of PyTorch's TensorIterator.
-func Allocate(op string, sizes []int64, d dtype.DType, dev device.Device, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	strides := outputStrides(sizes, inputs)
-	if strides == nil {
-		return tensor.Empty(op, sizes, d, dev)
+// checkDType refuses an Out whose dtype cannot hold the result.
+func (o *Output) checkDType() error {
+	d := o.Out.DType()
+	if o.Exact && d != o.DType {
+		return status.Runtimef("%s: expected %s to have dtype %v, the result's, but got %v", o.Op, o.name(), o.DType, d)
 	}
-	return tensor.EmptyStrided(op, sizes, strides, d, dev)
+	if !dtype.CanCast(o.DType, d) {
+		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; give one of dtype %v", o.Op, o.DType, d, o.name(), o.DType)
+	}
+	return nil
 }
 
-// outputStrides is nil for contiguous outputs.
-func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
-	if len(inputs) == 0 || len(sizes) < 2 {
-		return nil
+func (o *Output) name() string { return cmp.Or(o.Name, "out") }
+
+// checkShape refuses an Out that cannot be written in the result's shape.
+func (o *Output) checkShape() error {
+	if o.resizes = !slices.Equal(o.Out.Sizes(), o.Sizes); !o.resizes {
+		return Writable(o.Op, o.Out)
 	}
-	same, contiguous, dense := true, true, true
-	for _, t := range inputs {
-		same = same && slices.Equal(t.Sizes(), sizes)
-		contiguous = contiguous && t.IsContiguous()
-		dense = dense && slices.Equal(t.Strides(), inputs[0].Strides())
-	}
-	if contiguous && same {
-		return nil
-	}
-	if same {
-		if allFormat(inputs, shape.ChannelsLast) {
-			strides, _ := shape.FormatStrides("", sizes, shape.ChannelsLast)
-			return strides
-		}
-		if dense && shape.IsDense(sizes, inputs[0].Strides()) {
-			return inputs[0].Strides()
-		}
-	}
-	rows := make([][]int64, 0, len(inputs))
-	for _, t := range inputs {
-		row := make([]int64, len(sizes))
-		broadcastStrides(row, t, sizes)
-		rows = append(rows, row)
-	}
-	order := shape.Permutation(sizes, rows...)
-	if slices.IsSorted(order) {
-		return nil
-	}
-	return shape.PermutedStrides(sizes, order)
+	_, err := shape.Numel(o.Op, o.Sizes)
+	return cmp.Or(err, Fillable(o.Op, o.Out))
 }
 
-func allFormat(inputs []*tensor.Tensor, f shape.MemoryFormat) bool {
-	for _, t := range inputs {
-		if !t.IsFormat(f) {
-			return false
+// clashes tells whether writing to Out changes elements of an input that are still to be read.
+func (o *Output) clashes(in *tensor.Tensor) bool {
+	out := o.Out
+	if in.Storage() != out.Storage() {
+		return false
+	}
+	to := regionOf(out)
+	if o.resizes {
+		to.Sizes, to.Strides = o.Sizes, shape.ContiguousStrides(o.Sizes)
+	}
+	switch from := regionOf(in); {
+	case (o.Sharing == InPlace || o.Sharing == InPlaceOrBeside) && sameRegion(from, to):
+		return false
+	case in == out && o.Sharing == Apart:
+		return true
+	default:
+		return overlap(from, to)
+	}
+}
+
+// apart refuses two outputs that share elements.
+func (o *Output) apart(other *Output) error {
+	if o.Out == nil || other.Out == nil {
+		return nil
+	}
+	beside := *other
+	beside.Sharing = Apart
+	if o.Out == other.Out || o.Out.Storage() == other.Out.Storage() && (o.resizes || beside.clashes(o.Out)) {
+		return status.Runtimef("%s: unsupported operation: the outputs share memory; give each its own", o.Op)
+	}
+	return nil
+}
+
+// open makes To.
+func (o *Output) open(inputs []*tensor.Tensor) (err error) {
+	switch {
+	case o.Out == nil && o.Strides != nil:
+		o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.written(), o.Device)
+	case o.Out == nil || !o.direct(inputs):
+		o.To, err = tensor.Empty(o.Op, o.Sizes, o.written(), o.Device)
+	default:
+		o.To = o.Out
+		if o.resizes {
+			err = o.Out.Resize(o.Op, o.Sizes)
 		}
 	}
-	return true
+	return err
+}
+
+// written is the dtype of a To that is not Out.
+func (o *Output) written() dtype.DType {
+	if o.RowMajor {
+		return o.Writes
+	}
+	return o.DType
+}
+
+// direct tells whether Out itself can be written while the inputs are read.
+func (o *Output) direct(inputs []*tensor.Tensor) bool {
+	if o.RowMajor && (o.Out.DType() != o.Writes || !o.resizes && !o.Out.IsContiguous()) {
+		return false
+	}
+	return o.Sharing < Beside || !slices.ContainsFunc(inputs, o.clashes)
+}
+
+// settle makes the result out of what was written: in its own dtype, and in Out.
+func (o *Output) settle() error {
+	to := o.Out
+	switch {
+	case to == o.To || to == nil && o.To.DType() == o.DType:
+		return nil
+	case to == nil:
+		var err error
+		if to, err = tensor.Empty(o.Op, o.Sizes, o.DType, o.Device); err != nil {
+			return err
+		}
+	case o.resizes:
+		if err := to.Resize(o.Op, o.Sizes); err != nil {
+			return err
+		}
+	}
+	if !to.IsMeta() {
+		Copy(to, o.To)
+	}
+	o.drop()
+	o.To = to
+	return nil
+}
+
+// drop gives up what is not Out.
+func (o *Output) drop() {
+	if o.To != nil && o.To != o.Out {
+		o.To.Release()
+		o.To = nil
+	}
+}
+
+// SameDType refuses an out of another dtype than the result's.
+func SameDType(op string, out *tensor.Tensor, d dtype.DType) error {
+	if out == nil {
+		return nil
+	}
+	o := Output{Op: op, Out: out, DType: d, Exact: true}
+	return o.checkDType()
+}
+
+// Fits refuses a tensor that is an input too and would have to change its shape to take the result.
+func Fits(op string, out *tensor.Tensor, sizes []int64) error {
+	if !slices.Equal(out.Sizes(), sizes) {
+		return status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v; an input keeps its shape, give another output", op, out.Sizes(), sizes)
+	}
+	return nil
+}
+
+// Fillable refuses read-only memory. Elements may share memory where all are given the same value.
+func Fillable(op string, t *tensor.Tensor) error {
+	if t.Storage().ReadOnly() {
+		return status.Runtimef("%s: the written-to tensor is read-only memory of another owner; clone() it first", op)
+	}
+	return nil
+}
+
+// Writable refuses read-only memory, and tensors in which elements share memory.
+func Writable(op string, t *tensor.Tensor) error {
+	if err := Fillable(op, t); err != nil {
+		return err
+	}
+	if SelfOverlaps(t) {
+		return status.Runtimef("%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location (sizes %v, strides %v); clone() it before the operation",
+			op, t.Sizes(), t.Strides())
+	}
+	return nil
 }

@@ -5,32 +5,31 @@ import (
 	"sort"
 
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // exactLimit bounds the elements that an exact overlap check visits; beyond it, doubtful cases count as overlapping.
 const exactLimit = 1 << 26
 
-// CheckOverlap refuses an output in which two elements share memory, and inputs that share some elements with the output
-// without being the same view.
-func CheckOverlap(op string, out *tensor.Tensor, inputs ...*tensor.Tensor) error {
-	if SelfOverlaps(out) {
-		return status.Runtimef("%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location (sizes %v, strides %v); clone() it before the operation",
-			op, out.Sizes(), out.Strides())
-	}
-	for _, in := range inputs {
-		if in != out && in.Storage() == out.Storage() && !SameView(in, out) && Overlaps(in, out) {
-			return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
-		}
-	}
-	return nil
+// region is the part of a storage that a tensor has, or would have.
+type region struct {
+	shape.Geometry
+	item int64 // bytes of an element
+}
+
+func regionOf(t *tensor.Tensor) region {
+	return region{shape.Geometry{Sizes: t.Sizes(), Strides: t.Strides(), Offset: t.Offset()}, t.DType().Size()}
+}
+
+// sameRegion tells whether two regions of a storage are the same, element for element.
+func sameRegion(a, b region) bool {
+	return a.Offset == b.Offset && a.item == b.item && slices.Equal(a.Sizes, b.Sizes) &&
+		(slices.Equal(a.Strides, b.Strides) || shape.IsContiguous(a.Sizes, a.Strides) && shape.IsContiguous(b.Sizes, b.Strides))
 }
 
 // SameView tells whether two tensors are element for element the same memory.
 func SameView(a, b *tensor.Tensor) bool {
-	return a.Storage() == b.Storage() && a.Offset() == b.Offset() && a.DType().Size() == b.DType().Size() &&
-		slices.Equal(a.Sizes(), b.Sizes()) && (slices.Equal(a.Strides(), b.Strides()) || a.IsContiguous() && b.IsContiguous())
+	return a.Storage() == b.Storage() && sameRegion(regionOf(a), regionOf(b))
 }
 
 // SelfOverlaps tells whether two indices of t reach the same memory.
@@ -59,7 +58,7 @@ func SelfOverlaps(t *tensor.Tensor) bool {
 	}
 	seen := make(map[int64]struct{})
 	repeated := false
-	return !visit(t, func(at int64) bool {
+	return !visit(regionOf(t), func(at int64) bool {
 		_, repeated = seen[at]
 		seen[at] = struct{}{}
 		return !repeated
@@ -67,16 +66,15 @@ func SelfOverlaps(t *tensor.Tensor) bool {
 }
 
 // Overlaps tells whether any byte belongs to both tensors, which share a storage.
-func Overlaps(a, b *tensor.Tensor) bool {
-	if a.Numel() == 0 || b.Numel() == 0 {
+func Overlaps(a, b *tensor.Tensor) bool { return overlap(regionOf(a), regionOf(b)) }
+
+func overlap(a, b region) bool {
+	alo, ahi := a.bytes()
+	blo, bhi := b.bytes()
+	if ahi <= blo || bhi <= alo || alo == ahi || blo == bhi {
 		return false
 	}
-	alo, ahi := byteSpan(a)
-	blo, bhi := byteSpan(b)
-	if ahi <= blo || bhi <= alo {
-		return false
-	}
-	if shape.IsDense(a.Sizes(), a.Strides()) && shape.IsDense(b.Sizes(), b.Strides()) {
+	if shape.IsDense(a.Sizes, a.Strides) && shape.IsDense(b.Sizes, b.Strides) {
 		return true
 	}
 	lo := max(alo, blo)
@@ -85,10 +83,9 @@ func Overlaps(a, b *tensor.Tensor) bool {
 		return true
 	}
 	used := make([]bool, n)
-	mark := func(t *tensor.Tensor, touch func(at int64) bool) bool {
-		size := t.DType().Size()
-		return visit(t, func(at int64) bool {
-			for i := at*size - lo; i < (at+1)*size-lo; i++ {
+	mark := func(r region, touch func(at int64) bool) bool {
+		return visit(r, func(at int64) bool {
+			for i := at*r.item - lo; i < (at+1)*r.item-lo; i++ {
 				if i >= 0 && i < n && !touch(i) {
 					return false
 				}
@@ -96,35 +93,35 @@ func Overlaps(a, b *tensor.Tensor) bool {
 			return true
 		})
 	}
-	mark(a, func(i int64) bool { used[i] = true; return true })
-	return !mark(b, func(i int64) bool { return !used[i] })
+	return !mark(a, func(i int64) bool { used[i] = true; return true }) || !mark(b, func(i int64) bool { return !used[i] })
 }
 
-func byteSpan(t *tensor.Tensor) (lo, hi int64) {
-	lo, hi, _ = shape.Span("", t.Sizes(), t.Strides(), t.Offset())
-	return lo * t.DType().Size(), (hi + 1) * t.DType().Size()
+// bytes are the positions of the first byte and behind the last; equal where there are none.
+func (r region) bytes() (lo, hi int64) {
+	lo, hi, _ = shape.Span("", r.Sizes, r.Strides, r.Offset)
+	return lo * r.item, (hi + 1) * r.item
 }
 
-// visit calls f with the storage position of every element until f returns false, and reports whether it never did. Tensors
+// visit calls f with the storage position of every element until f returns false, and reports whether it never did. Regions
 // too large to visit count as if f had returned false.
-func visit(t *tensor.Tensor, f func(at int64) bool) bool {
-	if t.Numel() > exactLimit {
+func visit(r region, f func(at int64) bool) bool {
+	if shape.Product(r.Sizes) > exactLimit {
 		return false
 	}
-	index := make([]int64, t.Dim())
-	at := t.Offset()
+	index := make([]int64, len(r.Sizes))
+	at := r.Offset
 	for {
 		if !f(at) {
 			return false
 		}
-		d := t.Dim() - 1
+		d := len(index) - 1
 		for ; d >= 0; d-- {
 			index[d]++
-			at += t.Strides()[d]
-			if index[d] < t.Sizes()[d] {
+			at += r.Strides[d]
+			if index[d] < r.Sizes[d] {
 				break
 			}
-			at -= index[d] * t.Strides()[d]
+			at -= index[d] * r.Strides[d]
 			index[d] = 0
 		}
 		if d < 0 {

@@ -306,7 +306,7 @@ func TestAnswersOfSmallTensors(t *testing.T) {
 		{func() (*tensor.Tensor, error) { return ctx.Nansum(nil, number, nil, false, dtype.Complex64) }, "nansum: not implemented for dtype complex64"},
 		{func() (*tensor.Tensor, error) {
 			return first(ctx.Frexp(given(t, dtype.Float32, []int64{1}, 0), nil, given(t, dtype.Float16, []int64{1}, 1)))
-		}, "frexp: expected mantissa to have dtype float16, self's, but got float32"},
+		}, "frexp: expected mantissa to have dtype float16, the result's, but got float32"},
 		{func() (*tensor.Tensor, error) {
 			return ctx.Arange(nil, dtype.FloatScalar(1e40), dtype.Int32, tensor.NoLayout, device.Host)
 		}, "arange: value 1e+40 cannot be converted to type int64 without overflow"},

@@ -94,7 +94,7 @@ func Square(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Abs computes absolute values; those of complex numbers are real. In place, complex numbers are refused.
 func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
-		if err := checkExact("abs", out, self.DType()); err != nil {
+		if err := iter.SameDType("abs", out, self.DType()); err != nil {
 			return nil, err
 		}
 	} else if out == self {

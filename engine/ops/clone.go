@@ -76,15 +76,17 @@ func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) 
 	if seen != nil || err != nil {
 		return seen, err
 	}
-	ordered, err := rowMajorCopy(op, t, t.DType())
+	sizes, err := shape.InferSize(op, size, t.Numel())
 	if err != nil {
 		return nil, err
 	}
-	sizes, err := shape.InferSize(op, size, t.Numel())
-	if err == nil {
-		err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
+	s := within(op)
+	defer s.Close()
+	ordered := s.fresh(t, t.DType())
+	if s.Err == nil {
+		s.Err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
 	}
-	return made(ordered, nil, err)
+	return s.Give(ordered)
 }
 
 // Contiguous is self itself where its memory already has the format, and a copy otherwise.

@@ -46,11 +46,12 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 
 // Allclose tells whether Isclose holds everywhere.
 func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
-	near, err := Isclose(self, other, rtol, atol, equalNan)
-	if err != nil {
-		return false, err
+	s := within("allclose")
+	defer s.Close()
+	near := s.Keep(Isclose(self, other, rtol, atol, equalNan))
+	if s.Err != nil {
+		return false, s.Err
 	}
-	defer near.Release()
 	if near.IsMeta() {
 		return false, status.NotImplementedf("allclose: meta tensors have no elements to compare")
 	}
@@ -63,12 +64,7 @@ func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, 
 	if p.kernel.Has(self.DType().Compute()) {
 		return p.run(out, nil, self)
 	}
-	if p.exact {
-		if err := checkExact(p.name, out, dtype.Bool); err != nil {
-			return nil, err
-		}
-	}
-	return fill(p.name, out, self, dtype.Bool, dtype.BoolScalar(v))
+	return fill(p.name, out, self, dtype.Bool, p.exact, dtype.BoolScalar(v))
 }
 
 // Isnan tells which elements are NaN.

@@ -10,38 +10,19 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
-
-// fillable refuses in-place writes to read-only memory. Elements may share memory where all are given the same value.
-func fillable(op string, self *tensor.Tensor) error {
-	if self.Storage().ReadOnly() {
-		return status.Runtimef("%s: self is read-only memory of another owner; clone() it first", op)
-	}
-	return nil
-}
-
-// writable refuses in-place writes to read-only memory and to tensors in which elements share memory.
-func writable(op string, self *tensor.Tensor) error {
-	if err := fillable(op, self); err != nil {
-		return err
-	}
-	return iter.CheckOverlap(op, self)
-}
 
 // assign writes src, broadcast and converted, to dst, whatever memory they share.
 func assign(op string, dst, src *tensor.Tensor) error {
-	if err := writable(op, dst); err != nil {
+	if err := iter.Writable(op, dst); err != nil {
 		return err
 	}
-	from, err := view.Expand(op, src, dst.Sizes())
-	if err != nil {
-		return err
-	}
-	defer from.Release()
+	s := within(op)
+	defer s.Close()
+	from := s.expand(src, dst.Sizes())
 	switch {
-	case dst.IsMeta():
-		return nil
+	case s.Err != nil || dst.IsMeta():
+		return s.Err
 	case src.IsMeta():
 		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
 	case src.Storage() == dst.Storage() && dst.Numel() > 0:
@@ -49,16 +30,11 @@ func assign(op string, dst, src *tensor.Tensor) error {
 			return nil
 		}
 		if iter.Overlaps(dst, from) {
-			held, err := cloned(op, src, src.DType(), src.Device(), shape.Preserve)
-			if err != nil {
-				return err
-			}
-			defer held.Release()
-			return assign(op, dst, held)
+			from = s.Keep(cloned(op, src, src.DType(), src.Device(), shape.Preserve))
 		}
 	}
-	iter.Copy(dst, from)
-	return nil
+	s.copy(dst, from)
+	return s.Err
 }
 
 // Copy writes src to self.
@@ -95,11 +71,9 @@ func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 		}
 		return nil
 	}
-	one, err := single("fill_", value, self.DType())
-	if err != nil {
-		return err
-	}
-	defer one.Release()
+	s := within("fill_")
+	defer s.Close()
+	one := s.single(value, self.DType())
 	// What an expanded tensor repeats is written once.
 	sizes := slices.Clone(self.Sizes())
 	for d, stride := range self.Strides() {
@@ -107,13 +81,8 @@ func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 			sizes[d] = 1
 		}
 	}
-	once, err := self.View("fill_", sizes, self.Strides(), self.Offset())
-	if err != nil {
-		return err
-	}
-	defer once.Release()
-	iter.Copy(once, one)
-	return nil
+	s.copy(s.Keep(self.View(s.Op, sizes, self.Strides(), self.Offset())), one)
+	return s.Err
 }
 
 // Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
@@ -125,9 +94,9 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.NotImplementedf("fill_: cannot copy out of meta tensor; no data!")
 	}
 	if out != nil {
-		check := writable
+		check := iter.Writable
 		if value.IsNumber() {
-			check = fillable
+			check = iter.Fillable
 		}
 		if err := check("fill_", out); err != nil {
 			return nil, err
@@ -138,22 +107,24 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
+	s := within("fill")
+	defer s.Close()
 	to := out
 	if out == nil {
-		var err error
-		if to, err = emptyLike("fill", self, self.DType(), self.Device(), shape.Preserve); err != nil {
-			return nil, err
-		}
+		to = s.Keep(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
 	}
-	if to.IsMeta() {
-		return to, nil
+	if s.Err == nil && !to.IsMeta() {
+		s.Err = fillWith(to, value.Item())
 	}
-	return made(to, out, fillWith(to, value.Item()))
+	if out != nil {
+		return s.in(out)
+	}
+	return s.Give(to)
 }
 
 // Zero writes zeros.
 func Zero(self *tensor.Tensor) error {
-	if err := fillable("zero_", self); err != nil {
+	if err := iter.Fillable("zero_", self); err != nil {
 		return err
 	}
 	return fillWith(self, dtype.IntScalar(0))

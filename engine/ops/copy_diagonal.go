@@ -14,29 +14,18 @@ import (
 // Diag makes a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
 func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	const op = "diag"
+	s := within(op)
+	defer s.Close()
 	var result *tensor.Tensor
-	var err error
 	switch self.Dim() {
 	case 1:
-		result, err = DiagEmbed(self, offset, 0, 1)
+		result = s.Keep(DiagEmbed(self, offset, 0, 1))
 	case 2:
-		var line *tensor.Tensor
-		if line, err = view.Diagonal(op, self, offset, 0, 1); err != nil {
-			return nil, err
-		}
-		defer line.Release()
-		result, err = rowMajorCopy(op, line, self.DType())
+		result = s.fresh(s.Keep(view.Diagonal(op, self, offset, 0, 1)), self.DType())
 	default:
 		return nil, status.Runtimef("%s: supports 1D or 2D tensors, but got %dD", op, self.Dim())
 	}
-	if err != nil || out == nil {
-		return result, err
-	}
-	defer result.Release()
-	if _, err := target(op, out, result.Sizes(), self.DType(), self.Device(), self); err != nil {
-		return nil, err
-	}
-	return out, assign(op, out, result)
+	return s.result(out, result, self)
 }
 
 // DiagEmbed spreads the last dimension over the diagonal of two new dimensions of zeros.
@@ -61,48 +50,48 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 	sizes := slices.Clone(self.Sizes()[:n-2])
 	sizes = slices.Insert(sizes, min(a, b), side)
 	sizes = slices.Insert(sizes, max(a, b), side)
-	out, err := tensor.Zeros(op, sizes, self.DType(), self.Device())
-	if err != nil || out.IsMeta() {
-		return out, err
-	}
-	line, err := view.Diagonal(op, out, offset, int64(a), int64(b))
-	if err != nil {
-		return made(out, nil, err)
-	}
-	defer line.Release()
-	return made(out, nil, assign(op, line, self))
+	s := within(op)
+	defer s.Close()
+	out := s.Keep(tensor.Zeros(op, sizes, self.DType(), self.Device()))
+	s.replace(out, self, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		return view.Diagonal(op, t, offset, int64(a), int64(b))
+	})
+	return s.Give(out)
 }
 
 // Diagflat puts the elements of self on the diagonal of a matrix of zeros.
 func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
-	flat, err := reshape("diagflat", self, []int64{self.Numel()})
-	if err != nil {
-		return nil, err
+	s := within("diagflat")
+	defer s.Close()
+	flat := s.reshape(self, self.Numel())
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer flat.Release()
 	return Diag(nil, flat, offset)
 }
 
-// withPart gives to, of which it takes charge, once src is written to the part of it that see views.
-func withPart(op string, to, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	part, err := see(to)
-	if err != nil {
-		return made(to, nil, err)
+// replace writes src to the part of to that see views.
+func (s *scope) replace(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) {
+	if s.Err != nil {
+		return
 	}
-	defer part.Release()
-	if !slices.Equal(part.Sizes(), src.Sizes()) {
-		return made(to, nil, status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", op, src.Sizes(), part.Sizes()))
+	part := s.Keep(see(to))
+	switch {
+	case s.Err != nil:
+	case !slices.Equal(part.Sizes(), src.Sizes()):
+		s.Err = status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", s.Op, src.Sizes(), part.Sizes())
+	default:
+		s.Err = assign(s.Op, part, src)
 	}
-	return made(to, nil, assign(op, part, src))
 }
 
 // replaced is a copy of self in which src replaces the part that see views.
 func replaced(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	to, err := cloned(op, self, self.DType(), self.Device(), shape.Preserve)
-	if err != nil {
-		return nil, err
-	}
-	return withPart(op, to, src, see)
+	s := within(op)
+	defer s.Close()
+	to := s.Keep(cloned(op, self, self.DType(), self.Device(), shape.Preserve))
+	s.replace(to, src, see)
+	return s.Give(to)
 }
 
 // DiagonalScatter replaces a diagonal.
@@ -130,21 +119,14 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 	const op = "as_strided_scatter"
 	// The copy has to hold whatever self's storage holds, as the view may reach elements that self does not.
 	n := self.Storage().Nbytes() / self.DType().Size()
-	all, err := self.View(op, []int64{n}, []int64{1}, 0)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	to := s.fresh(s.Keep(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
+	if s.Err == nil {
+		s.Err = to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset())
 	}
-	defer all.Release()
-	to, err := rowMajorCopy(op, all, self.DType())
-	if err != nil {
-		return nil, err
-	}
-	if err := to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()); err != nil {
-		return made(to, nil, err)
-	}
-	return withPart(op, to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		return t.View(op, size, stride, offset.Or(t.Offset()))
-	})
+	s.replace(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
+	return s.Give(to)
 }
 
 // UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
@@ -157,11 +139,12 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	flat, err := rowMajorCopy(op, indices, dtype.Int64)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	flat := s.fresh(indices, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer flat.Release()
 	if !flat.IsMeta() {
 		for i, x := range int64s(flat) {
 			if x < -total || x >= total {
@@ -173,11 +156,10 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 		}
 	}
 	// As PyTorch's, the coordinates of an index lie side by side.
-	all, err := tensor.Empty(op, append(slices.Clone(indices.Sizes()), int64(len(sizes))), dtype.Int64, indices.Device())
-	if err != nil {
-		return nil, err
+	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer all.Release()
 	if !all.IsMeta() {
 		rows := int64s(all)
 		for i, at := range int64s(flat) {

@@ -39,22 +39,13 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	if _, err := shape.Numel(op, sizes); err != nil {
 		return nil, err
 	}
-	out, err := tensor.Empty(op, sizes, self.DType(), self.Device())
-	if err != nil || out.IsMeta() || out.Numel() == 0 {
-		return out, err
+	s := within(op)
+	defer s.Close()
+	out := s.empty(self, self.DType(), sizes...)
+	if s.Err == nil && out.Numel() > 0 {
+		s.copy(s.Keep(view.Reshape(op, out, split)), s.Keep(view.Reshape(op, self, from)))
 	}
-	to, err := view.Reshape(op, out, split)
-	if err != nil {
-		return made(out, nil, err)
-	}
-	defer to.Release()
-	source, err := view.Reshape(op, self, from)
-	if err != nil {
-		return made(out, nil, err)
-	}
-	defer source.Release()
-	iter.Copy(to, source)
-	return out, nil
+	return s.Give(out)
 }
 
 // RepeatInterleave lists every position of the vector repeats as often as its value there says.
@@ -68,11 +59,12 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	case repeats.IsMeta():
 		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	}
-	times, err := rowMajorCopy(op, repeats, dtype.Int64)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	times := s.fresh(repeats, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer times.Release()
 	total := int64(0)
 	for _, n := range int64s(times) {
 		if n < 0 {
@@ -85,9 +77,9 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if !outputSize.IsNone() && int64(outputSize) != total {
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", op, int64(outputSize), total)
 	}
-	index, err := tensor.Empty(op, []int64{total}, dtype.Int64, repeats.Device())
-	if err != nil {
-		return nil, err
+	index := s.empty(repeats, dtype.Int64, total)
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	to := int64s(index)
 	for i, n := range int64s(times) {
@@ -96,11 +88,10 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		}
 		to = to[n:]
 	}
-	if repeats.DType() == dtype.Int64 {
-		return index, nil
+	if repeats.DType() != dtype.Int64 {
+		index = s.fresh(index, repeats.DType())
 	}
-	defer index.Release()
-	return rowMajorCopy(op, index, repeats.DType())
+	return s.Give(index)
 }
 
 // Flip reverses the order of positions in the listed dimensions.
@@ -134,37 +125,27 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, zeroed func(i
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
-	if out == nil || out != self {
-		result, err := rowMajorCopy(op, self, self.DType())
-		if err != nil {
-			return nil, err
-		}
-		if err := clearRows(op, result, diagonal, zeroed); err != nil || out == nil {
-			return made(result, nil, err)
-		}
-		defer result.Release()
-		if _, err := target(op, out, self.Sizes(), self.DType(), self.Device()); err != nil {
-			return nil, err
-		}
-		return out, assign(op, out, result)
+	s := within(op)
+	defer s.Close()
+	if out == self {
+		s.Err = iter.Writable(op, out)
 	}
-	if err := writable(op, out); err != nil {
-		return nil, err
+	work := self
+	if s.Err == nil && (out != self || !out.IsContiguous()) {
+		work = s.fresh(self, self.DType())
 	}
-	if out.IsContiguous() {
-		return out, clearRows(op, out, diagonal, zeroed)
+	if s.Err == nil {
+		clearRows(work, diagonal, zeroed)
 	}
-	work, err := triangle(op, nil, self, diagonal, zeroed)
-	if err != nil {
-		return nil, err
+	if work == out {
+		return s.in(out)
 	}
-	defer work.Release()
-	return out, assign(op, out, work)
+	return s.result(out, work)
 }
 
-func clearRows(op string, t *tensor.Tensor, diagonal int64, zeroed func(i, columns int64) (from, to int64)) error {
+func clearRows(t *tensor.Tensor, diagonal int64, zeroed func(i, columns int64) (from, to int64)) {
 	if t.IsMeta() || t.Numel() == 0 {
-		return nil
+		return
 	}
 	rows, columns := t.Sizes()[t.Dim()-2], t.Sizes()[t.Dim()-1]
 	diagonal = min(max(diagonal, -rows), columns) // beyond the matrix, all diagonals are alike
@@ -174,7 +155,6 @@ func clearRows(op string, t *tensor.Tensor, diagonal int64, zeroed func(i, colum
 		from, to := zeroed(r%rows+diagonal, columns)
 		clear(bytes[(r*columns+from)*size : (r*columns+max(from, to))*size])
 	}
-	return nil
 }
 
 // ConstantPadNd adds a border of one value, or takes one away where a width is negative; widths come in pairs for the
@@ -207,29 +187,18 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 	if err := checkFits(op, value, self.DType()); err != nil {
 		return nil, err
 	}
-	out, err := tensor.EmptyStrided(op, sizes, strides, self.DType(), self.Device())
-	if err != nil || out.IsMeta() || out.Numel() == 0 {
-		return out, err
+	s := within(op)
+	defer s.Close()
+	out := s.Keep(tensor.EmptyStrided(op, sizes, strides, self.DType(), self.Device()))
+	if s.Err == nil {
+		s.Err = fillWith(out, value)
 	}
-	if err := fillWith(out, value); err != nil {
-		return made(out, nil, err)
-	}
-	if slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
-		return out, nil
+	if s.Err != nil || out.IsMeta() || out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
+		return s.Give(out)
 	}
 	for d, begin := range begins {
 		shift += begin * strides[d]
 	}
-	from, err := self.View(op, inner, self.Strides(), offset)
-	if err != nil {
-		return made(out, nil, err)
-	}
-	defer from.Release()
-	to, err := out.View(op, inner, strides, shift)
-	if err != nil {
-		return made(out, nil, err)
-	}
-	defer to.Release()
-	iter.Copy(to, from)
-	return out, nil
+	s.copy(s.Keep(out.View(op, inner, strides, shift)), s.Keep(self.View(op, inner, self.Strides(), offset)))
+	return s.Give(out)
 }

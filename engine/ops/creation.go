@@ -1,7 +1,7 @@
 package ops
 
 import (
-	"slices"
+	"cmp"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -24,26 +24,21 @@ func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev 
 	return given, dev, err
 }
 
-// factory makes the tensor that a creation function fills, or gives out the new size: out's dtype is then the result's,
-// and a dtype that was asked for must be the same.
-func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if out == nil {
-		d, dev, err := options(op, given, otherwise, layout, dev)
-		if err != nil {
-			return nil, err
+// factory opens the output that a creation function fills: an out has the dtype and is on the device that were asked for, or any
+// where none was.
+func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
+	to = iter.Output{Op: op, Out: out, Sizes: size, Exact: true}
+	if out != nil {
+		otherwise = out.DType()
+		if dev.IsNone() {
+			dev = out.Device()
 		}
-		return tensor.Empty(op, size, d, dev)
 	}
-	if given != dtype.None && given != out.DType() {
-		return nil, status.Runtimef("%s: dtype %v does not match dtype of out parameter (%v)", op, given, out.DType())
+	to.DType, to.Device, err = options(op, given, otherwise, layout, dev)
+	if err == nil {
+		err = to.Open()
 	}
-	if out.Storage().ReadOnly() {
-		return nil, status.Runtimef("%s: out is read-only memory of another owner; clone() it first", op)
-	}
-	if slices.Equal(out.Sizes(), size) {
-		return out, iter.CheckOverlap(op, out)
-	}
-	return out, resize(op, out, size, shape.NoFormat)
+	return to, err
 }
 
 // filled is factory with a value everywhere.
@@ -57,11 +52,11 @@ func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, giv
 	if err := checkFits(op, value, target); err != nil {
 		return nil, err
 	}
-	t, err := factory(op, out, size, given, otherwise, layout, dev)
-	if err != nil {
-		return nil, err
+	to, err := factory(op, out, size, given, otherwise, layout, dev)
+	if err == nil {
+		err = fillWith(to.To, value)
 	}
-	return made(t, out, fillWith(t, value))
+	return to.Done(err)
 }
 
 // Zeros makes a tensor of zeros.
@@ -92,7 +87,8 @@ func Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout
 		return nil, status.Runtimef("empty: unsupported memory format %v", f)
 	}
 	if f == shape.NoFormat || f == shape.Contiguous || out != nil {
-		return factory("empty", out, size, d, dtype.Default(), layout, dev)
+		to, err := factory("empty", out, size, d, dtype.Default(), layout, dev)
+		return to.Done(err)
 	}
 	strides, err := shape.FormatStrides("empty", size, f)
 	if err != nil {
@@ -146,11 +142,13 @@ func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev d
 	if err := checkOne(op, value, d); err != nil {
 		return nil, err
 	}
-	t, err := tensor.Empty(op, nil, d, dev)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	t := s.Keep(tensor.Empty(op, nil, d, dev))
+	if s.Err == nil {
+		s.Err = fillWith(t, value)
 	}
-	return made(t, nil, fillWith(t, value))
+	return s.Give(t)
 }
 
 // likeOptions resolves the options of the _like and new_ functions, which follow self.
@@ -172,11 +170,13 @@ func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, lay
 			return nil, err
 		}
 	}
-	t, err := emptyLike(op, self, d, dev, f)
-	if err != nil || value.IsNone() {
-		return t, err
+	s := within(op)
+	defer s.Close()
+	t := s.Keep(emptyLike(op, self, d, dev, f))
+	if s.Err == nil && !value.IsNone() {
+		s.Err = fillWith(t, value)
 	}
-	return made(t, nil, fillWith(t, value))
+	return s.Give(t)
 }
 
 // EmptyLike makes a tensor of self's shape and arbitrary values.
@@ -246,16 +246,16 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	if n < 0 || m < 0 {
 		return nil, status.Runtimef("eye: n and m must be greater or equal to 0, got %d and %d", n, m)
 	}
-	t, err := filled("eye", out, []int64{n, m}, dtype.IntScalar(0), d, dtype.Default(), layout, dev)
+	to, err := factory("eye", out, []int64{n, m}, d, dtype.Default(), layout, dev)
 	if err != nil {
-		return nil, err
+		return to.Done(err)
 	}
 	s := within("eye")
 	defer s.Close()
-	if ones := s.Keep(view.Diagonal("eye", t, 0, 0, 1)); s.Err == nil {
-		s.Err = fillWith(ones, dtype.IntScalar(1))
+	if ones := s.Keep(view.Diagonal("eye", to.To, 0, 0, 1)); s.Err == nil {
+		s.Err = cmp.Or(fillWith(to.To, dtype.IntScalar(0)), fillWith(ones, dtype.IntScalar(1)))
 	}
-	return made(t, out, s.Err)
+	return to.Done(s.Err)
 }
 
 // fromInts makes an int64 tensor of the given values.

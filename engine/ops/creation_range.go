@@ -39,12 +39,13 @@ func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) er
 	if err != nil || t.IsMeta() || t.Numel() == 0 {
 		return err
 	}
+	s := within(op)
+	defer s.Close()
 	to := t
 	if !t.IsContiguous() {
-		if to, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
-			return err
+		if to = s.empty(t, t.DType(), t.Sizes()...); s.Err != nil {
+			return s.Err
 		}
-		defer to.Release()
 	}
 	args.out = uintptr(to.Data())
 	args.steps = t.Numel()
@@ -60,7 +61,7 @@ func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) er
 }
 
 // ranged makes the tensor of n elements that k fills; an out of as many elements keeps its shape.
-func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (iter.Output, error) {
 	size, fills := []int64{n}, d
 	switch {
 	case out != nil:
@@ -71,7 +72,7 @@ func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwi
 		fills = otherwise
 	}
 	if _, err := k.For(op, fills); err != nil {
-		return nil, err
+		return iter.Output{}, err
 	}
 	return factory(op, out, size, d, otherwise, layout, dev)
 }
@@ -143,12 +144,11 @@ func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar
 	if n >= math.MaxInt64 {
 		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
 	}
-	t, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
-	if err != nil {
-		return nil, err
+	to, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
+	if err == nil {
+		err = fillRange(op, rangeKernel, to.To, rangeArgs{istart: start.Int(), istep: step.Int(), start: [2]float64{start.Float()}, step: [2]float64{step.Float()}})
 	}
-	err = fillRange(op, rangeKernel, t, rangeArgs{istart: start.Int(), istep: step.Int(), start: [2]float64{start.Float()}, step: [2]float64{step.Float()}})
-	return made(t, out, err)
+	return to.Done(err)
 }
 
 // Range counts from start to end by step; end is included.
@@ -161,15 +161,15 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 }
 
 // spaced makes the tensor that linspace and logspace fill.
-func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
 	if steps < 0 {
-		return nil, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)
+		return to, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)
 	}
 	otherwise := dtype.Default()
 	if start.Kind == dtype.KindComplex || end.Kind == dtype.KindComplex {
 		otherwise = otherwise.ToComplex()
 		if d != dtype.None && !d.IsComplex() {
-			return nil, status.Runtimef("%s: inferred dtype %v can't be safely cast to passed dtype %v", op, otherwise, d)
+			return to, status.Runtimef("%s: inferred dtype %v can't be safely cast to passed dtype %v", op, otherwise, d)
 		}
 	}
 	fills := d
@@ -180,21 +180,24 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 		fills = otherwise
 	}
 	if err := cmp.Or(checkFits(op, start, fills), checkFits(op, end, fills)); err != nil {
-		return nil, err
+		return to, err
 	}
 	return ranged(op, linspaceKernel, out, steps, d, otherwise, layout, dev)
 }
 
 // Linspace makes evenly spaced values from start to end, both included.
 func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	t, err := spaced("linspace", out, start, end, steps, d, layout, dev)
-	if err != nil {
-		return nil, err
+	to, err := spaced("linspace", out, start, end, steps, d, layout, dev)
+	if err == nil {
+		err = fillSpaced("linspace", to.To, endpoint(start, to.To.DType()), endpoint(end, to.To.DType()), steps)
 	}
-	from, to := endpoint(start, t.DType()), endpoint(end, t.DType())
+	return to.Done(err)
+}
+
+// fillSpaced fills t with evenly spaced numbers.
+func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64) error {
 	step := (to - from) / complex(float64(max(steps-1, 1)), 0)
-	err = fillRange("linspace", linspaceKernel, t, rangeArgs{start: parts2(from), step: parts2(step), stop: parts2(to)})
-	return made(t, out, err)
+	return fillRange(op, linspaceKernel, t, rangeArgs{start: parts2(from), step: parts2(step), stop: parts2(to)})
 }
 
 // endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it is uint8.
@@ -212,30 +215,27 @@ func parts2(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
 
 // Logspace makes the powers of base whose exponents are Linspace's values.
 func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	t, err := spaced("logspace", out, start, end, steps, d, layout, dev)
-	if err != nil {
-		return nil, err
+	to, err := spaced("logspace", out, start, end, steps, d, layout, dev)
+	if err != nil || to.To.IsMeta() || steps == 0 {
+		return to.Done(err)
 	}
-	if t.IsMeta() || steps == 0 {
-		return t, nil
+	s := within("logspace")
+	defer s.Close()
+	powers := s.empty(to.To, dtype.Complex128, to.To.Sizes()...)
+	if s.Err != nil {
+		return to.Done(s.Err)
 	}
-	powers, err := tensor.Empty("logspace", t.Sizes(), dtype.Complex128, device.Host)
-	if err != nil {
-		return made(t, out, err)
+	from, last := start.Complex(), end.Complex()
+	if to.To.DType().Category() < dtype.Floating {
+		from, last = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
 	}
-	defer powers.Release()
-	from, to := start.Complex(), end.Complex()
-	if t.DType().Category() < dtype.Floating {
-		from, to = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
+	if err := fillSpaced("logspace", powers, from, last, steps); err != nil {
+		return to.Done(err)
 	}
-	if err := fillRange("logspace", linspaceKernel, powers, rangeArgs{start: parts2(from), step: parts2((to - from) / complex(float64(max(steps-1, 1)), 0)), stop: parts2(to)}); err != nil {
-		return made(t, out, err)
+	for i, x := range elements[complex128](powers) {
+		elements[complex128](powers)[i] = power(base, x)
 	}
-	for i, x := range unsafe.Slice((*complex128)(powers.Data()), steps) {
-		*(*complex128)(unsafe.Add(powers.Data(), i*16)) = power(base, x)
-	}
-	iter.Copy(t, powers)
-	return t, nil
+	return to.Done(copyTo(&to, powers))
 }
 
 // power is base to the x; 0 to what is not a number is none.

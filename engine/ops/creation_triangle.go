@@ -74,11 +74,12 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 	if count == 0 || dev.Type == device.Meta {
 		return tensor.Empty(op, []int64{2, count}, d, dev)
 	}
-	indices, err := tensor.Empty(op, []int64{2, count}, dtype.Int64, device.Host)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	indices := s.Keep(tensor.Empty(op, []int64{2, count}, dtype.Int64, device.Host))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer indices.Release()
 	both := int64s(indices)
 	rows, columns := both[:count], both[count:]
 	for i := t.first; i < t.last; i++ {

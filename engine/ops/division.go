@@ -78,7 +78,7 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 		if exponent.Item().Bool() {
 			return copyOf("pow", out, self)
 		}
-		return fill("pow", out, self, d, dtype.BoolScalar(true))
+		return fill("pow", out, self, d, false, dtype.BoolScalar(true))
 	case d.IsIntegral() && exponent.IsNumber() && exponent.Item().I < 0:
 		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
 	}

@@ -3,7 +3,6 @@ package ops
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -32,11 +31,12 @@ func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
 	}
 	n := a.Numel()
 	pieces := max((n+dotPiece-1)/dotPiece, 1)
-	sums, err := tensor.Empty(op, []int64{pieces}, td, device.Host)
-	if err != nil {
-		return err
+	s := within(op)
+	defer s.Close()
+	sums := s.empty(a, td, pieces)
+	if s.Err != nil {
+		return s.Err
 	}
-	defer sums.Release()
 	step := func(t *tensor.Tensor) int64 {
 		if n > 1 {
 			return t.Strides()[0]

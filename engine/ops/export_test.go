@@ -7,14 +7,13 @@ import (
 
 // What the tests outside of the package, which run over the façade, need of it.
 var (
-	CastTo     = rowMajorCopy
-	FillWith   = fillWith
-	Expanded   = view.Expand
-	Lanes      = lanes
-	Permuted   = view.Permute
-	Power      = power
-	ReleaseAll = releaseAll
-	Reshaped   = reshape
+	CastTo   = rowMajorCopy
+	FillWith = fillWith
+	Expanded = view.Expand
+	Lanes    = lanes
+	Permuted = view.Permute
+	Power    = power
+	Reshaped = reshape
 
 	Given    = given
 	Ramp     = ramp
@@ -24,6 +23,13 @@ var (
 	CodeOf   = codeOf
 	Cycle    = cycle
 )
+
+// ReleaseAll releases a list.
+func ReleaseAll(list []*tensor.Tensor) {
+	for _, t := range list {
+		t.Release()
+	}
+}
 
 // Elements are the elements of a contiguous tensor.
 func Elements[T any](t *tensor.Tensor) []T { return elements[T](t) }

@@ -15,15 +15,13 @@ import (
 
 // fileBytes is a file as a uint8 tensor.
 func fileBytes(op string, size int64, write func(io.WriterAt) error) (*tensor.Tensor, error) {
-	t, err := tensor.Empty(op, []int64{size}, dtype.Uint8, device.Host)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	t := s.Keep(tensor.Empty(op, []int64{size}, dtype.Uint8, device.Host))
+	if s.Err == nil {
+		s.Err = write(file.Buffer(t.Storage().Bytes()))
 	}
-	if err := write(file.Buffer(t.Storage().Bytes())); err != nil {
-		t.Release()
-		return nil, err
-	}
-	return t, nil
+	return s.Give(t)
 }
 
 // fileSource is the file whose bytes a tensor holds.

@@ -26,14 +26,12 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nextafter.run(out, nil, self, other)
 	}
 	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
-	if err := checkExact("nextafter", out, d); err != nil {
-		return nil, err
+	to := iter.Output{Op: "nextafter", Out: out, DType: d, Exact: true}
+	err := to.Broadcast(self, other)
+	if err == nil && !to.To.IsMeta() {
+		err = nextafterSixteen(to.To, self, other)
 	}
-	to, err := pointwiseOutput("nextafter", out, d, self, other)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
-	return made(to, out, nextafterSixteen(to, self, other))
+	return to.Done(err)
 }
 
 // nextafterSixteen steps along the bits of numbers of to's dtype.
@@ -70,20 +68,20 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsFloatingPoint() && other.DType() == dtype.Bool || self.DType().IsComplex() && half {
 		return nil, status.NotImplementedf("ldexp: not implemented for self of dtype %v and other of dtype %v", self.DType(), other.DType())
 	}
-	two, err := tensor.Number(dtype.FloatScalar(2))
-	if err != nil {
-		return nil, err
+	s := within("ldexp")
+	defer s.Close()
+	two := s.number(dtype.FloatScalar(2))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer two.Release()
 	d := resultType(self, other)
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
-	power, err := pow.runIn(d, nil, nil, two, other)
-	if err != nil {
-		return nil, err
+	power := s.Keep(pow.runIn(d, nil, nil, two, other))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer power.Release()
 	return mul.runIn(d, out, nil, self, power)
 }
 
@@ -93,24 +91,13 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	if !d.IsFloatingPoint() {
 		return nil, nil, status.Runtimef("frexp: only floating dtypes are supported, but self has dtype %v", d)
 	}
-	if mantissa != nil && mantissa.DType() != d {
-		return nil, nil, status.Runtimef("frexp: expected mantissa to have dtype %v, self's, but got %v", d, mantissa.DType())
+	m := iter.Output{Op: "frexp", Name: "mantissa", Out: mantissa, DType: d, Exact: true}
+	e := iter.Output{Op: "frexp", Name: "exponent", Out: exponent, DType: dtype.Int32, Exact: true}
+	err := iter.BroadcastBoth(&m, &e, self)
+	if err == nil && !self.IsMeta() {
+		err = iter.Run("frexp", frexp, d.Compute(), 2, []*tensor.Tensor{m.To, e.To, self}, nil)
 	}
-	if exponent != nil && exponent.DType() != dtype.Int32 {
-		return nil, nil, status.Runtimef("frexp: expected exponent to have dtype int32, but got %v", exponent.DType())
-	}
-	if err := apart("frexp", mantissa, exponent, self.Sizes()); err != nil {
-		return nil, nil, err
-	}
-	e, err := pointwiseOutput("frexp", exponent, dtype.Int32, self)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := pointwiseOutput("frexp", mantissa, d, self)
-	if err == nil && !m.IsMeta() {
-		err = iter.Run("frexp", frexp, d.Compute(), 2, []*tensor.Tensor{m, e, self}, nil)
-	}
-	return madeTwo(m, e, mantissa, exponent, err)
+	return iter.DoneBoth(&m, &e, err)
 }
 
 // NanToNum replaces NaN and infinities.
@@ -147,10 +134,11 @@ func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor,
 	if self.DType().IsComplex() {
 		return nil, status.NotImplementedf("%s: is not supported for complex tensors, but self has dtype %v", p.name, self.DType())
 	}
-	number, err := tensor.Number(dtype.FloatScalar(by))
-	if err != nil {
-		return nil, err
+	s := within(p.name)
+	defer s.Close()
+	number := s.number(dtype.FloatScalar(by))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer number.Release()
 	return p.runIn(self.DType(), out, nil, self, number)
 }

@@ -49,10 +49,11 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if state.IsMeta() {
 		return status.Typef("generator_set_state: expected a tensor on the cpu, but got one on %v, which has no bytes", state.Device())
 	}
-	bytes, err := rowMajor("generator_set_state", state, dtype.Uint8)
-	if err != nil {
-		return err
+	s := within("generator_set_state")
+	defer s.Close()
+	bytes := s.cast(state, dtype.Uint8)
+	if s.Err != nil {
+		return s.Err
 	}
-	defer bytes.Release()
 	return self.SetState(unsafe.Slice((*byte)(bytes.Data()), bytes.Numel()))
 }

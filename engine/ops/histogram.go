@@ -1,11 +1,13 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -110,7 +112,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if !d.IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give a floating dtype", op, d)
 	}
-	if err := sameDType(op, out, d); err != nil {
+	if err := iter.SameDType(op, out, d); err != nil {
 		return nil, err
 	}
 	s := within(op)
@@ -119,7 +121,8 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 		return nil, status.Runtimef("%s: bins must be > 0, but got %d", op, bins)
 	}
 	if self.IsMeta() {
-		return reductionOutput(op, out, []int64{bins}, d, self)
+		to := iter.Output{Op: op, Out: out, Sizes: []int64{bins}, DType: d, Device: self.Device(), Exact: true}
+		return to.Done(to.Open(self))
 	}
 	from, to := low.Float(), high.Float()
 	if from > to {
@@ -158,11 +161,6 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
 		return nil, nil, err
 	}
-	for _, out := range []*tensor.Tensor{outHist, outEdges} {
-		if err := sameDType(s.Op, out, self.DType()); err != nil {
-			return nil, nil, err
-		}
-	}
 	values := s.reshape(self, self.Numel(), 1)
 	if weight != nil {
 		weight = s.reshape(weight, weight.Numel())
@@ -171,19 +169,18 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 		return nil, nil, s.Err
 	}
 	at := edges(s, values)
-	made := s.histogram(values, at, weight, density, how)
+	counts := s.histogram(values, at, weight, density, how)
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
-	if err := apart(s.Op, outHist, outEdges, nil); err != nil {
-		return nil, nil, err
+	toHist, toEdges := resultIn(s.Op, outHist, counts), resultIn(s.Op, outEdges, at[0])
+	toHist.Name, toEdges.Name = "hist", "bin_edges"
+	toHist.Sharing, toEdges.Sharing = iter.Beside, iter.Beside
+	err = iter.OpenBoth(&toHist, &toEdges)
+	if err == nil {
+		err = cmp.Or(copyTo(&toHist, counts), copyTo(&toEdges, at[0]))
 	}
-	toHist, toEdges := s.into(outHist, made), s.into(outEdges, at[0])
-	if hist, err = s.deliver(toHist); err != nil {
-		return nil, nil, err
-	}
-	binEdges, err = s.deliver(toEdges)
-	return madeTwo(hist, binEdges, outHist, outEdges, err)
+	return iter.DoneBoth(&toHist, &toEdges, err)
 }
 
 // Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Gives the

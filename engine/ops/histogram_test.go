@@ -113,7 +113,7 @@ func TestHistogramOfPoints(t *testing.T) {
 	points := given(t, dtype.Float32, []int64{4, 2}, 0, 0, 1, 2, 1, 0, math.NaN(), 1)
 	results, err := Histogramdd(points, []int64{2, 3}, []float64{0, 1, 0, 2}, nil, false)
 	require.NoError(t, err)
-	defer releaseAll(results)
+	defer ReleaseAll(results)
 	require.Len(t, results, 3)
 	assert.Equal(t, []int64{2, 3}, results[0].Sizes())
 	assert.Equal(t, []float64{1, 0, 0, 1, 0, 1}, flat(t, results[0]), "a point with NaN is in no bin")

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -85,11 +85,11 @@ func unindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
 }
 
 // basic applies the integers, slices, new axes and the ellipsis of an index, which give a view, and lists the index tensors,
-// which index dimensions of that view. Those that stand for plain bools are temporaries of s.
-func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector, err error) {
-	rest, err := unindexed(s.Op, self, items)
-	if err != nil {
-		return nil, nil, err
+// which index dimensions of that view.
+func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector) {
+	rest := 0
+	if rest, s.Err = unindexed(s.Op, self, items); s.Err != nil {
+		return nil, nil
 	}
 	g := view.Of(self)
 	d, taken := 0, 0 // the next dimension of g, and of self
@@ -97,7 +97,8 @@ func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor
 		if position, ok := item.number(); ok {
 			at, ok := shape.WrapIndex(position, g.Sizes[d])
 			if !ok {
-				return nil, nil, status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
+				s.Err = status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
+				return nil, nil
 			}
 			g.Select(d, at)
 			taken++
@@ -105,8 +106,8 @@ func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor
 		}
 		switch item.Kind {
 		case IndexSlice:
-			if err := g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)); err != nil {
-				return nil, nil, err
+			if s.Err = g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)); s.Err != nil {
+				return nil, nil
 			}
 			d++
 		case IndexNewAxis:
@@ -117,8 +118,8 @@ func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor
 		default:
 			t := item.Tensor
 			if item.Kind == IndexBool {
-				if t = s.Keep(single(s.Op, dtype.BoolScalar(item.Start != 0), dtype.Bool)); s.Err != nil {
-					return nil, nil, s.Err
+				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool); s.Err != nil {
+					return nil, nil
 				}
 			}
 			x := newSelector(t, d)
@@ -130,24 +131,13 @@ func basic(s *owner.Scope, self *tensor.Tensor, items []IndexItem) (seen *tensor
 		}
 		taken += item.consumes()
 	}
-	seen, err = view.As(s.Op, self, g)
-	return seen, selectors, err
+	return s.Keep(view.As(s.Op, self, g)), selectors
 }
 
 // advanced is an index with tensors, resolved against the view that it indexes.
 type advanced struct {
 	indexed
 	inputs []*tensor.Tensor // what the layout of a fresh result follows
-	held   []*tensor.Tensor
-}
-
-func (a *advanced) release() { releaseAll(a.held) }
-
-func (a *advanced) hold(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	if err == nil {
-		a.held = append(a.held, t)
-	}
-	return t, err
 }
 
 // axis is an index tensor with the dimensions of the view that it indexes: one, or the several that a mask covers, where these
@@ -158,44 +148,37 @@ type axis struct {
 	positions    *tensor.Tensor
 }
 
-// resolve turns index tensors into the elements of base that they name: masks become positions, positions are checked and broadcast, and the dimensions of the positions stand where the index tensors stood,
-// or first where those stood apart.
-func resolve(op string, base *tensor.Tensor, selectors []selector) (a *advanced, err error) {
-	a = new(advanced)
-	defer func() {
-		if err != nil {
-			a.release()
-		}
-	}()
+// resolve turns index tensors into the elements of base that they name: masks become positions, positions are checked and
+// broadcast, and the dimensions of the positions stand where the index tensors stood, or first where those stood apart.
+func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
+	a := new(advanced)
 	var axes []axis
 	for _, x := range selectors {
 		t, d := x.Tensor, x.first
 		switch {
 		case t.Device() != base.Device() && t.Device().Type != device.CPU:
-			return a, status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, base.Device(), t.Device())
+			s.Err = status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", s.Op, base.Device(), t.Device())
 		case isMask(t):
-			found, err := a.expandMask(op, base, d, t)
-			if err != nil {
-				return a, err
-			}
-			axes = append(axes, found...)
+			axes = append(axes, s.maskAxes(base, d, t)...)
 		case t.DType() != dtype.Int64 && t.DType() != dtype.Int32:
-			return a, status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", op, t.DType())
+			s.Err = status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType())
 		default:
 			size := base.Sizes()[d]
-			p, err := a.hold(positions(op, t, size, true, func(i int64) error {
+			p := s.positions(t, size, true, func(i int64) error {
 				return status.Indexf("index %d is out of bounds for dimension %d with size %d", i, d, size)
-			}))
-			if err != nil {
-				return a, err
-			}
+			})
 			axes = append(axes, axis{d, 1, size, base.Strides()[d], p})
+		}
+		if s.Err != nil {
+			return nil
 		}
 	}
 	common := axes[0].positions.Sizes()
 	for _, x := range axes[1:] {
-		if common, err = shape.Broadcast(op, common, x.positions.Sizes()); err != nil {
-			return a, status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", op, shapesOf(axes))
+		var err error
+		if common, err = shape.Broadcast(s.Op, common, x.positions.Sizes()); err != nil {
+			s.Err = status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", s.Op, shapesOf(axes))
+			return nil
 		}
 	}
 	before, together := axes[0].first, true // the dimensions that stay before those of the positions
@@ -218,58 +201,47 @@ func resolve(op string, base *tensor.Tensor, selectors []selector) (a *advanced,
 		}
 		a.sizes, a.strides = append(a.sizes, base.Sizes()[d]), append(a.strides, base.Strides()[d])
 	}
-	return a, a.locate(op, base, axes, common, before)
+	s.locate(a, base, axes, common, before)
+	return a
 }
 
 // locate joins the positions along all axes into one index.
-func (a *advanced) locate(op string, base *tensor.Tensor, axes []axis, common []int64, before int) error {
-	from, err := a.hold(tensor.EmptyStrided(op, a.sizes, a.strides, base.DType(), device.Device{Type: device.Meta, Index: -1}))
-	if err != nil {
-		return err
-	}
-	a.inputs = append(a.inputs, from)
-	spread := func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		full, err := view.Expand(op, t, common)
-		if err != nil {
-			return nil, err
+func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []int64, before int) {
+	spread := func(t *tensor.Tensor) *tensor.Tensor {
+		full := s.expand(t, common)
+		if s.Err != nil {
+			return nil
 		}
-		defer full.Release()
 		strides := make([]int64, len(a.sizes))
 		copy(strides[before:], full.Strides())
-		return a.hold(full.View(op, a.sizes, strides, full.Offset()))
+		return s.Keep(full.View(s.Op, a.sizes, strides, full.Offset()))
 	}
+	a.inputs = append(a.inputs, s.Keep(tensor.EmptyStrided(s.Op, a.sizes, a.strides, base.DType(), device.Device{Type: device.Meta, Index: -1})))
 	for _, x := range axes {
-		t, err := spread(x.positions)
-		if err != nil {
-			return err
-		}
-		a.inputs = append(a.inputs, t)
+		a.inputs = append(a.inputs, spread(x.positions))
 	}
 	if len(axes) == 1 || base.IsMeta() {
 		a.step, a.size, a.index = axes[0].stride, axes[0].size, a.inputs[1]
-		return nil
+		return
 	}
-	sum, err := a.hold(tensor.Zeros(op, common, dtype.Int64, device.Host))
-	if err != nil {
-		return err
-	}
+	sum := s.Keep(tensor.Zeros(s.Op, common, dtype.Int64, device.Host))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
-		if err := iter.RunIndexed(op, locateKernel, dtype.Int64, []*tensor.Tensor{sum, sum, x.positions}, x.stride, x.size); err != nil {
-			return err
+		if s.Err == nil {
+			s.Err = iter.RunIndexed(s.Op, locateKernel, dtype.Int64, []*tensor.Tensor{sum, sum, x.positions}, x.stride, x.size)
 		}
 		a.size += (x.size - 1) * x.stride
 	}
-	a.index, err = spread(sum)
-	return err
+	a.index = spread(sum)
 }
 
-// expandMask finds the positions of the elements that are set in a mask of view's dimensions from d on: along one axis where
+// maskAxes finds the positions of the elements that are set in a mask of base's dimensions from d on: along one axis where
 // these dimensions make up one line of memory, and otherwise along each.
-func (a *advanced) expandMask(op string, base *tensor.Tensor, d int, mask *tensor.Tensor) ([]axis, error) {
+func (s *scope) maskAxes(base *tensor.Tensor, d int, mask *tensor.Tensor) (axes []axis) {
 	for k, n := range mask.Sizes() {
 		if n != base.Sizes()[d+k] {
-			return nil, status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", op, mask.Sizes(), k, base.Sizes(), d+k)
+			s.Err = status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", s.Op, mask.Sizes(), k, base.Sizes(), d+k)
+			return nil
 		}
 	}
 	dims := max(mask.Dim(), 1)
@@ -278,19 +250,12 @@ func (a *advanced) expandMask(op string, base *tensor.Tensor, d int, mask *tenso
 		line = line && base.Strides()[k] == base.Strides()[k+1]*base.Sizes()[k+1]
 	}
 	if line {
-		flat, err := a.hold(flatNonzero(op, mask))
-		return []axis{{d, dims, shape.Product(base.Sizes()[d : d+dims]), base.Strides()[d+dims-1], flat}}, err
+		return []axis{{d, dims, shape.Product(base.Sizes()[d : d+dims]), base.Strides()[d+dims-1], s.flatNonzero(mask)}}
 	}
-	found, err := nonzeroColumns(op, mask)
-	if err != nil {
-		return nil, err
-	}
-	var axes []axis
-	for k, t := range found {
-		a.held = append(a.held, t)
+	for k, t := range s.nonzeroColumns(mask) {
 		axes = append(axes, axis{d + k, 1, base.Sizes()[d+k], base.Strides()[d+k], t})
 	}
-	return axes, nil
+	return axes
 }
 
 func shapesOf(axes []axis) string {
@@ -303,30 +268,31 @@ func shapesOf(axes []axis) string {
 
 // IndexGet reads self[index].
 func IndexGet(self *tensor.Tensor, items []IndexItem) (*tensor.Tensor, error) {
-	s := owner.Scope{Op: "index"}
+	s := within("index")
 	defer s.Close()
-	base, selectors, err := basic(&s, self, items)
-	if err != nil || len(selectors) == 0 {
-		return base, err
+	base, selectors := s.basic(self, items)
+	if len(selectors) > 0 {
+		return s.Give(s.readAdvanced(base, selectors))
 	}
-	defer base.Release()
-	return readAdvanced(s.Op, base, selectors)
+	return s.Give(base)
 }
 
-func readAdvanced(op string, base *tensor.Tensor, selectors []selector) (*tensor.Tensor, error) {
+func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
 	if mask := soleMask(base, selectors); mask != nil && mask.Dim() > 0 {
-		return selectByMask(op, base, mask)
+		return s.selectByMask(base, mask)
 	}
-	a, err := resolve(op, base, selectors)
-	if err != nil {
-		return nil, err
+	a := s.resolve(base, selectors)
+	if s.Err != nil {
+		return nil
 	}
-	defer a.release()
-	out, err := iter.Allocate(op, a.sizes, base.DType(), base.Device(), a.inputs...)
-	if err != nil || out.IsMeta() {
-		return out, err
+	out := s.Keep(iter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
+	if s.Err == nil && !out.IsMeta() {
+		a.read(s, out, base)
 	}
-	return made(out, nil, a.read(op, out, base))
+	return out
 }
 
 // soleMask is the mask when a mask of all dimensions is all there is to an index.
@@ -350,145 +316,130 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 
 // IndexSetScalar writes one number to self[index].
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
-	return withIndex(self, items, func(base *tensor.Tensor, selectors []selector) error {
-		check := checkFits
-		if len(selectors) == 0 && base.Dim() == 0 {
-			check = checkOne
-		}
-		if err := check("index_put_", value, self.DType()); err != nil {
-			return err
-		}
-		if len(selectors) == 0 {
-			if err := fillable("index_put_", base); err != nil {
-				return err
-			}
-			return fillWith(base, value)
-		}
-		t, err := single("index_put_", value, self.DType())
-		if err != nil {
-			return err
-		}
-		defer t.Release()
-		return putAdvanced("index_put_", base, selectors, t, false)
-	})
-}
-
-// withIndex gives change what basic makes of an index.
-func withIndex(self *tensor.Tensor, items []IndexItem, change func(base *tensor.Tensor, selectors []selector) error) error {
-	s := owner.Scope{Op: "index_put_"}
+	s := within("index_put_")
 	defer s.Close()
-	base, selectors, err := basic(&s, self, items)
-	if err != nil {
+	base, selectors := s.basic(self, items)
+	if s.Err != nil {
+		return s.Err
+	}
+	check := checkFits
+	if len(selectors) == 0 && base.Dim() == 0 {
+		check = checkOne
+	}
+	if err := check(s.Op, value, self.DType()); err != nil {
 		return err
 	}
-	defer base.Release()
-	return change(base, selectors)
+	if len(selectors) > 0 {
+		s.putAdvanced(base, selectors, s.single(value, self.DType()), false)
+	} else if s.Err = iter.Fillable(s.Op, base); s.Err == nil {
+		s.Err = fillWith(base, value)
+	}
+	return s.Err
 }
 
 func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
+	s := within("index_put_")
+	defer s.Close()
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
 	lead := 0
 	for lead < value.Dim() && value.Sizes()[lead] == 1 {
 		lead++
 	}
-	stripped, err := view.Squeeze("index_put_", nil, value, func(d int) bool { return d < lead })
-	if err != nil {
-		return err
+	stripped := s.Keep(view.Squeeze(s.Op, nil, value, func(d int) bool { return d < lead }))
+	if s.Err != nil {
+		return s.Err
 	}
-	defer stripped.Release()
-	return withIndex(self, items, func(base *tensor.Tensor, selectors []selector) error {
-		if len(selectors) == 0 {
-			return assign("index_put_", base, stripped)
-		}
-		return putAdvanced("index_put_", base, selectors, stripped, false)
-	})
+	base, selectors := s.basic(self, items)
+	s.put(base, selectors, stripped, false)
+	return s.Err
 }
 
-// putAdvanced writes, or adds, value to the elements of view that tensors name.
-func putAdvanced(op string, base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) error {
-	if err := oneDevice(op, base, value); err != nil {
-		return err
+// put writes, or adds, value to base, or to the elements of it that tensors name.
+func (s *scope) put(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
+	switch {
+	case s.Err != nil:
+	case len(selectors) == 0:
+		s.Err = assign(s.Op, base, value)
+	default:
+		s.putAdvanced(base, selectors, value, accumulate)
 	}
-	check := writable
+}
+
+// putAdvanced writes, or adds, value to the elements of base that tensors name.
+func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
+	if s.Err != nil {
+		return
+	}
+	check := iter.Writable
 	if value.Numel() == 1 && !accumulate {
-		check = fillable
+		check = iter.Fillable
 	}
-	if err := check(op, base); err != nil {
-		return err
+	if s.Err = cmp.Or(oneDevice(s.Op, base, value), check(s.Op, base)); s.Err != nil {
+		return
 	}
 	if mask := soleMask(base, selectors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
-		return fillByMask(op, base, mask, value)
+		s.fillByMask(base, mask, value)
+		return
 	}
 	if value.DType() != base.DType() && value.Numel() == 1 && !value.IsMeta() && !accumulate && onlyMasks(selectors) {
 		// As in PyTorch, one element is converted.
-		if err := checkFits(op, value.Item(), base.DType()); err != nil {
-			return err
+		if s.Err = checkFits(s.Op, value.Item(), base.DType()); s.Err != nil {
+			return
 		}
-		one, err := single(op, value.Item(), base.DType())
-		if err != nil {
-			return err
+		if value = s.single(value.Item(), base.DType()); s.Err != nil {
+			return
 		}
-		defer one.Release()
-		value = one
 	}
 	if value.DType() != base.DType() {
-		return status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",
-			op, base.DType(), value.DType(), base.DType())
+		s.Err = status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",
+			s.Op, base.DType(), value.DType(), base.DType())
+		return
 	}
 	selectors = slices.Clone(selectors)
 	for i, x := range selectors {
-		held, err := apartFrom(op, base, x.Tensor)
-		if err != nil {
-			return err
-		}
-		defer held.Release()
-		selectors[i].Tensor = held
+		selectors[i].Tensor = s.apartFrom(base, x.Tensor)
+	}
+	if s.Err != nil {
+		return
 	}
 	mismatch := func(sizes []int64) error {
-		return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
+		return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", s.Op, value.Sizes(), sizes)
 	}
 	if mask := soleMask(base, selectors); mask != nil && base.IsContiguous() && value.Dim() == 1 && value.Numel() != 1 && !accumulate {
-		return scatterByMask(op, base, mask, value, func(set int64) error {
+		s.scatterByMask(base, mask, value, func(set int64) error {
 			if set != value.Numel() {
 				return mismatch([]int64{set})
 			}
 			return nil
 		})
+		return
 	}
-	a, err := resolve(op, base, selectors)
-	if err != nil {
-		return err
+	a := s.resolve(base, selectors)
+	from := s.apartFrom(base, value)
+	if s.Err != nil {
+		return
 	}
-	defer a.release()
-	if value, err = apartFrom(op, base, value); err != nil {
-		return err
+	full, err := shape.Broadcast(s.Op, value.Sizes(), a.sizes)
+	switch {
+	case err != nil || !slices.Equal(full, a.sizes):
+		s.Err = mismatch(a.sizes)
+	case base.IsMeta() || shape.Product(a.sizes) == 0:
+	case accumulate:
+		a.combine(s, scatterAdd, base, from)
+	default:
+		a.write(s, base, from)
 	}
-	defer value.Release()
-	full, err := shape.Broadcast(op, value.Sizes(), a.sizes)
-	if err != nil || !slices.Equal(full, a.sizes) {
-		return mismatch(a.sizes)
-	}
-	if base.IsMeta() || shape.Product(a.sizes) == 0 {
-		return nil
-	}
-	if accumulate {
-		return a.combine(op, scatterAdd, base, value)
-	}
-	return a.write(op, base, value)
 }
 
 // IndexPut writes values to the elements that one index tensor for each leading dimension, or nil, names.
 func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
-	given, err := byDimension("index_put", self, indices)
+	s := within("index_put")
+	defer s.Close()
+	given, err := byDimension(s.Op, self, indices)
 	if err != nil {
 		return nil, err
 	}
-	return modified("index_put", out, self, fillable, shape.Preserve, func(to *tensor.Tensor) error {
-		if len(given) == 0 {
-			return assign("index_put", to, values)
-		}
-		return putAdvanced("index_put", to, given, values, accumulate)
-	})
+	return s.modified(out, self, iter.Fillable, shape.Preserve, func(to *tensor.Tensor) { s.put(to, given, values, accumulate) })
 }
 
 // byDimension lists the index tensors of self's dimensions, each of which nil leaves alone.
@@ -508,27 +459,4 @@ func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]se
 		return nil, status.Indexf("%s: too many indices for tensor of dimension %d (got %d)", op, self.Dim(), d)
 	}
 	return selectors, nil
-}
-
-// modified runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a
-// fresh one, or out.
-func modified(op string, out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(*tensor.Tensor) error) (*tensor.Tensor, error) {
-	if out == self {
-		if err := check(op, out); err != nil {
-			return nil, err
-		}
-		return out, change(out)
-	}
-	to, err := cloned(op, self, self.DType(), self.Device(), f)
-	if err != nil {
-		return nil, err
-	}
-	if err := change(to); err != nil || out == nil {
-		return made(to, nil, err)
-	}
-	defer to.Release()
-	if _, err := target(op, out, self.Sizes(), self.DType(), self.Device()); err != nil {
-		return nil, err
-	}
-	return out, assign(op, out, to)
 }

@@ -1,8 +1,8 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -14,7 +14,6 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -71,7 +70,10 @@ func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
 
 // move runs a kernel that moves the selected elements of every piece, whose memory place gives. Another thread may write to
 // the mask after it was counted: no more elements are moved than there is room for.
-func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskArgs)) error {
+func (s *scope) move(m *maskPieces, fn uintptr, place func(p int64, args *maskArgs)) {
+	if s.Err != nil {
+		return
+	}
 	var changed atomic.Bool
 	m.each(func(p int64, args *maskArgs) {
 		args.limit = m.starts[p+1] - m.starts[p]
@@ -82,51 +84,46 @@ func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskA
 		}
 	})
 	if changed.Load() {
-		return status.Runtimef("%s: the mask was written to while its elements were selected", op)
+		s.Err = status.Runtimef("%s: the mask was written to while its elements were selected", s.Op)
 	}
-	return nil
 }
 
 // flatNonzero lists the row-major numbers of t's elements that are not zero.
-func flatNonzero(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (s *scope) flatNonzero(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
 	if t.IsMeta() {
-		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
+		s.Err = status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", s.Op)
+		return nil
 	}
-	mask, err := rowMajor(op, t, dtype.Bool)
-	if err != nil {
-		return nil, err
+	mask := s.cast(t, dtype.Bool)
+	if s.Err != nil {
+		return nil
 	}
-	defer mask.Release()
 	m := countMask(mask)
-	out, err := tensor.Empty(op, []int64{m.total()}, dtype.Int64, device.Host)
-	if err != nil {
-		return nil, err
-	}
-	return made(out, nil, m.move(op, maskPositions, func(p int64, args *maskArgs) {
+	out := s.Keep(tensor.Empty(s.Op, []int64{m.total()}, dtype.Int64, device.Host))
+	s.move(&m, maskPositions, func(p int64, args *maskArgs) {
 		args.to = uintptr(out.Data()) + uintptr(8*m.starts[p])
-	}))
+	})
+	return out
 }
 
 // nonzeroColumns lists the positions of t's elements that are not zero, one tensor for each dimension.
-func nonzeroColumns(op string, t *tensor.Tensor) ([]*tensor.Tensor, error) {
-	flat, err := flatNonzero(op, t)
-	if err != nil || t.Dim() == 1 {
-		return []*tensor.Tensor{flat}, err
+func (s *scope) nonzeroColumns(t *tensor.Tensor) []*tensor.Tensor {
+	flat := s.flatNonzero(t)
+	if s.Err != nil || t.Dim() == 1 {
+		return []*tensor.Tensor{flat}
 	}
-	defer flat.Release()
-	out := make([]*tensor.Tensor, t.Dim())
+	out, columns := make([]*tensor.Tensor, t.Dim()), make([][]int64, t.Dim())
 	for d := range out {
-		if out[d], err = tensor.Empty(op, flat.Sizes(), dtype.Int64, device.Host); err != nil {
-			releaseAll(out[:d])
-			return nil, err
+		if out[d] = s.empty(flat, dtype.Int64, flat.Sizes()...); s.Err != nil {
+			return nil
 		}
-	}
-	columns := make([][]int64, len(out))
-	for d := range out {
 		columns[d] = int64s(out[d])
 	}
 	unravel(int64s(flat), t.Sizes(), columns)
-	return out, nil
+	return out
 }
 
 // unravel writes the coordinates of row-major numbers, a column for each dimension.
@@ -146,18 +143,16 @@ func unravel(flat, sizes []int64, columns [][]int64) {
 
 // Nonzero lists the positions of the elements that are not zero, a row for each.
 func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	flat, err := flatNonzero("nonzero", self)
-	if err != nil {
-		return nil, err
+	s := within("nonzero")
+	defer s.Close()
+	flat := s.flatNonzero(self)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer flat.Release()
 	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
 	n, dims := flat.Numel(), int64(self.Dim())
-	rows, err := tensor.EmptyStrided("nonzero", []int64{n, dims}, []int64{1, n}, dtype.Int64, self.Device())
-	if err != nil {
-		return nil, err
-	}
-	if n > 0 && dims > 0 {
+	rows := s.Keep(tensor.EmptyStrided(s.Op, []int64{n, dims}, []int64{1, n}, dtype.Int64, self.Device()))
+	if s.Err == nil && n > 0 && dims > 0 {
 		to := unsafe.Slice((*int64)(rows.Data()), n*dims)
 		columns := make([][]int64, dims)
 		for d := range columns {
@@ -169,54 +164,44 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 			unravel(int64s(flat), self.Sizes(), columns)
 		}
 	}
-	if out == nil {
-		return rows, nil
-	}
-	defer rows.Release()
-	if _, err := target("nonzero", out, rows.Sizes(), dtype.Int64, self.Device(), self); err != nil {
-		return nil, err
-	}
-	return out, assign("nonzero", out, rows)
+	return s.result(out, rows, self)
 }
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
 func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
-	places, err := view.AtLeast1d("nonzero", self)
-	if err != nil {
-		return nil, err
+	s := within("nonzero")
+	defer s.Close()
+	places := s.vector(self)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer places.Release()
-	return nonzeroColumns("nonzero", places)
+	return s.GiveAll(s.nonzeroColumns(places))
 }
 
 // Argwhere lists the positions of the elements that are not zero, a row for each.
 func Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) { return Nonzero(nil, self) }
 
 // selectByMask gathers the elements whose mask, of self's shape, is set, in row-major order.
-func selectByMask(op string, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+func (s *scope) selectByMask(self, mask *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
 	if mask.IsMeta() || self.IsMeta() {
-		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
+		s.Err = status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", s.Op)
+		return nil
 	}
-	set, err := rowMajor(op, mask, dtype.Bool)
-	if err != nil {
-		return nil, err
+	set, from := s.cast(mask, dtype.Bool), s.cast(self, self.DType())
+	if s.Err != nil {
+		return nil
 	}
-	defer set.Release()
-	from, err := rowMajor(op, self, self.DType())
-	if err != nil {
-		return nil, err
-	}
-	defer from.Release()
 	m := countMask(set)
-	out, err := tensor.Empty(op, []int64{m.total()}, self.DType(), self.Device())
-	if err != nil {
-		return nil, err
-	}
+	out := s.empty(self, self.DType(), m.total())
 	size := self.DType().Size()
-	return made(out, nil, m.move(op, maskTake.Row(self.DType().Raw()), func(p int64, args *maskArgs) {
+	s.move(&m, maskTake.Row(self.DType().Raw()), func(p int64, args *maskArgs) {
 		args.from = uintptr(from.Data()) + uintptr(args.base*size)
 		args.to = uintptr(out.Data()) + uintptr(m.starts[p]*size)
-	}))
+	})
+	return out
 }
 
 func wantBool(op string, mask *tensor.Tensor) error {
@@ -226,60 +211,37 @@ func wantBool(op string, mask *tensor.Tensor) error {
 	return nil
 }
 
-// expandBoth broadcasts two tensors to their common shape.
-func expandBoth(op string, a, b *tensor.Tensor) (x, y *tensor.Tensor, err error) {
-	sizes, err := shape.Broadcast(op, a.Sizes(), b.Sizes())
-	if err != nil {
-		return nil, nil, err
-	}
-	if x, err = view.Expand(op, a, sizes); err != nil {
-		return nil, nil, err
-	}
-	if y, err = view.Expand(op, b, sizes); err != nil {
-		x.Release()
-	}
-	return x, y, err
-}
-
 // MaskedSelect gathers the elements whose mask is set; the shapes broadcast.
 func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := wantBool("masked_select", mask); err != nil {
+	const op = "masked_select"
+	if err := wantBool(op, mask); err != nil {
 		return nil, err
 	}
-	from, set, err := expandBoth("masked_select", self, mask)
+	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
 	if err != nil {
 		return nil, err
 	}
-	defer from.Release()
-	defer set.Release()
-	found, err := selectByMask("masked_select", from, set)
-	if err != nil || out == nil {
-		return found, err
-	}
-	defer found.Release()
-	if _, err := target("masked_select", out, found.Sizes(), self.DType(), self.Device(), self, mask); err != nil {
-		return nil, err
-	}
-	return out, assign("masked_select", out, found)
+	s := within(op)
+	defer s.Close()
+	return s.result(out, s.selectByMask(s.expand(self, sizes), s.expand(mask, sizes)), self, mask)
 }
 
 // fillByMask writes the single element of value where mask, which broadcasts to self, is set.
-func fillByMask(op string, self, mask, value *tensor.Tensor) error {
-	if self.IsMeta() || self.Numel() == 0 {
-		return nil
+func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
+	if s.Err != nil || self.IsMeta() || self.Numel() == 0 {
+		return
 	}
-	to, err := view.Raw(op, self, self.Sizes(), self.Strides())
-	if err != nil {
-		return err
+	to := s.raw(self, self.Sizes(), self.Strides())
+	if s.Err != nil {
+		return
 	}
-	defer to.Release()
 	var p iter.Params
 	if value.DType() == self.DType() {
 		copy(p[:], unsafe.Slice((*byte)(value.Data()), self.DType().Size()))
 	} else {
 		p.Set(0, self.DType(), value.Item())
 	}
-	return iter.Run(op, maskedFillKernel, to.DType(), 1, []*tensor.Tensor{to, mask}, &p)
+	s.Err = iter.Run(s.Op, maskedFillKernel, to.DType(), 1, []*tensor.Tensor{to, mask}, &p)
 }
 
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
@@ -304,31 +266,18 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := out
-	if out != nil {
-		if !slices.Equal(sizes, self.Sizes()) {
-			return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
-		}
-		if err := fillable(op, out); err != nil {
-			return nil, err
-		}
-		if mask.Storage() == out.Storage() && !iter.SameView(mask, out) {
-			if mask, err = Clone(mask, shape.Preserve); err != nil {
-				return nil, err
-			}
-			defer mask.Release()
-		}
-	} else {
-		from, err := view.Expand(op, self, sizes)
-		if err != nil {
-			return nil, err
-		}
-		defer from.Release()
-		if to, err = rowMajorCopy(op, from, self.DType()); err != nil {
-			return nil, err
-		}
+	s := within(op)
+	defer s.Close()
+	if out == nil {
+		to := s.fresh(s.expand(self, sizes), self.DType())
+		s.fillByMask(to, mask, value)
+		return s.Give(to)
 	}
-	return made(to, out, fillByMask(op, to, mask, value))
+	if s.Err = cmp.Or(iter.Fits(op, self, sizes), iter.Fillable(op, out)); s.Err == nil && !iter.SameView(mask, out) {
+		mask = s.apartFrom(out, mask)
+	}
+	s.fillByMask(out, mask, value)
+	return s.in(out)
 }
 
 // MaskedScatter writes the elements of source, one after another, where mask is set.
@@ -347,71 +296,49 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	if out != nil && !slices.Equal(sizes, self.Sizes()) {
-		return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
+	s := within(op)
+	defer s.Close()
+	base := self
+	if out == nil {
+		base = s.expand(self, sizes)
+	} else {
+		s.Err = iter.Fits(op, self, sizes)
 	}
-	from, err := view.Expand(op, self, sizes)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Release()
-	base := from
-	if out != nil {
-		base = self
-	}
-	return modified(op, out, base, writable, shape.Contiguous, func(to *tensor.Tensor) error {
-		if to.IsMeta() {
-			return nil
+	return s.modified(out, base, iter.Writable, shape.Contiguous, func(to *tensor.Tensor) {
+		if !to.IsMeta() {
+			s.scatterByMask(to, s.expand(mask, sizes), source, func(set int64) error {
+				if set > source.Numel() {
+					return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), set)
+				}
+				return nil
+			})
 		}
-		full, err := view.Expand(op, mask, sizes)
-		if err != nil {
-			return err
-		}
-		defer full.Release()
-		return scatterByMask(op, to, full, source, func(set int64) error {
-			if set > source.Numel() {
-				return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), set)
-			}
-			return nil
-		})
 	})
 }
 
 // scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits refuses numbers of
 // set elements that source is not for.
-func scatterByMask(op string, to, mask, source *tensor.Tensor, fits func(set int64) error) error {
-	set, err := rowMajor(op, mask, dtype.Bool)
-	if err != nil {
-		return err
+func (s *scope) scatterByMask(to, mask, source *tensor.Tensor, fits func(set int64) error) {
+	if s.Err != nil {
+		return
 	}
-	defer set.Release()
-	values, err := rowMajor(op, source, source.DType())
-	if err != nil {
-		return err
+	set, values := s.cast(mask, dtype.Bool), s.cast(source, source.DType())
+	if s.Err != nil {
+		return
 	}
-	defer values.Release()
 	m := countMask(set)
-	if err := fits(m.total()); err != nil {
-		return err
+	s.Err = fits(m.total())
+	work := s.cast(to, to.DType())
+	if s.Err != nil {
+		return
 	}
-	work, err := rowMajor(op, to, to.DType())
-	if err != nil {
-		return err
-	}
-	defer work.Release()
-	if values.Storage() == work.Storage() {
-		if values, err = rowMajorCopy(op, values, values.DType()); err != nil {
-			return err
-		}
-		defer values.Release()
-	}
+	values = s.apartFrom(work, values)
 	size := to.DType().Size()
-	err = m.move(op, maskGive.Row(to.DType().Raw()), func(p int64, args *maskArgs) {
+	s.move(&m, maskGive.Row(to.DType().Raw()), func(p int64, args *maskArgs) {
 		args.from = uintptr(values.Data()) + uintptr(m.starts[p]*size)
 		args.to = uintptr(work.Data()) + uintptr(args.base*size)
 	})
-	if err == nil && work.Storage() != to.Storage() {
-		iter.Copy(to, work)
+	if work.Storage() != to.Storage() {
+		s.copy(to, work)
 	}
-	return err
 }

@@ -3,14 +3,11 @@ package ops
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -30,86 +27,48 @@ type indexed struct {
 }
 
 // read fills out, of shape a.sizes, from self.
-func (a *indexed) read(op string, out, self *tensor.Tensor) error {
-	if out.Numel() == 0 {
+func (a *indexed) read(s *scope, out, self *tensor.Tensor) {
+	if s.Err != nil || out.Numel() == 0 {
+		return
+	}
+	from, to := s.raw(self, a.sizes, a.strides), s.raw(out, out.Sizes(), out.Strides())
+	a.run(s, gatherKernel, to, from, a.index)
+}
+
+// joining makes the views for joining source, of self's dtype, into the indexed places of self by k, after which nothing but the
+// kernel remains, which the function given runs.
+func (a *indexed) joining(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) func() {
+	from := s.expand(source, a.sizes)
+	if s.Err != nil {
 		return nil
 	}
-	from, err := view.Raw(op, self, a.sizes, a.strides)
-	if err != nil {
-		return err
-	}
-	defer from.Release()
-	to, err := view.Raw(op, out, out.Sizes(), out.Strides())
-	if err != nil {
-		return err
-	}
-	defer to.Release()
-	return a.run(op, gatherKernel, to, from, a.index)
-}
-
-// change is a join into indexed places with its views made, after which nothing but the kernel remains.
-type change struct {
-	at       *indexed
-	op       string
-	k        *kernel.Kernel
-	to, from *tensor.Tensor
-}
-
-func (c *change) run() error { return c.at.run(c.op, c.k, c.to, c.at.index, c.from) }
-
-func (c *change) close() {
-	c.to.Release()
-	c.from.Release()
-}
-
-// joining is the change that joins source, of self's dtype, into the indexed places of self by k.
-func (a *indexed) joining(op string, k *kernel.Kernel, self, source *tensor.Tensor) (*change, error) {
-	from, err := view.Expand(op, source, a.sizes)
-	if err != nil {
-		return nil, err
-	}
-	to, err := self.View(op, a.sizes, a.strides, self.Offset())
-	if err != nil {
-		from.Release()
-		return nil, err
-	}
-	return &change{a, op, k, to, from}, nil
+	to := s.Keep(self.View(s.Op, a.sizes, a.strides, self.Offset()))
+	return func() { a.run(s, k, to, a.index, from) }
 }
 
 // write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
-func (a *indexed) write(op string, self, source *tensor.Tensor) error {
-	from, err := view.Expand(op, source, a.sizes)
-	if err != nil {
-		return err
+func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
+	from := s.expand(source, a.sizes)
+	if s.Err != nil {
+		return
 	}
-	defer from.Release()
-	raw, err := view.Raw(op, from, from.Sizes(), from.Strides())
-	if err != nil {
-		return err
-	}
-	defer raw.Release()
-	to, err := view.Raw(op, self, a.sizes, a.strides)
-	if err != nil {
-		return err
-	}
-	defer to.Release()
-	return a.run(op, putKernel, to, a.index, raw)
+	raw, to := s.raw(from, from.Sizes(), from.Strides()), s.raw(self, a.sizes, a.strides)
+	a.run(s, putKernel, to, a.index, raw)
 }
 
 // combine makes the change joining.
-func (a *indexed) combine(op string, k *kernel.Kernel, self, source *tensor.Tensor) error {
-	c, err := a.joining(op, k, self, source)
-	if err != nil {
-		return err
+func (a *indexed) combine(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) {
+	if join := a.joining(s, k, self, source); s.Err == nil {
+		join()
 	}
-	defer c.close()
-	return c.run()
 }
 
 // run runs a kernel that a.index is an operand of, the output first.
-func (a *indexed) run(op string, k *kernel.Kernel, operands ...*tensor.Tensor) error {
-	d := operands[0].DType()
-	return iter.RunIndexed(op, k, d, operands, a.step*d.Size(), a.size)
+func (a *indexed) run(s *scope, k *kernel.Kernel, operands ...*tensor.Tensor) {
+	if s.Err == nil {
+		d := operands[0].DType()
+		s.Err = iter.RunIndexed(s.Op, k, d, operands, a.step*d.Size(), a.size)
+	}
 }
 
 // placeAlong is indexed for an index that names positions of dimension d of self, its own sizes being those of the result.
@@ -123,16 +82,19 @@ func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed {
 
 // positions is an int64 form of an index whose values are all in [0, size), or, where wrap is set, in [-size, size).
 // outOfRange makes the error for a value that is not.
-func positions(op string, index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) (*tensor.Tensor, error) {
-	t, err := converted(op, index, dtype.Int64)
-	if err != nil || t.IsMeta() {
-		return t, err
+func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
 	}
-	bad, found, err := iter.OutOfRange(op, outOfRangeKernel, t, size, wrap)
-	if err == nil && found {
-		err = outOfRange(bad)
+	t := s.Keep(converted(s.Op, index, dtype.Int64))
+	if s.Err != nil || t.IsMeta() {
+		return t
 	}
-	return made(t, nil, err)
+	bad, found, err := iter.OutOfRange(s.Op, outOfRangeKernel, t, size, wrap)
+	if s.Err = err; found {
+		s.Err = outOfRange(bad)
+	}
+	return t
 }
 
 // indexError is the error of indexing by a number that a dimension does not have.
@@ -146,6 +108,13 @@ func indexError(op string, d int, size int64) func(int64) error {
 func runtimeError(op string, d int, size int64) func(int64) error {
 	return func(i int64) error {
 		return status.Runtimef("%s: index %d is out of bounds for dimension %d with size %d", op, i, d, size)
+	}
+}
+
+// elementError is indexError of the operators that number the elements of t.
+func elementError(op string, t *tensor.Tensor) func(int64) error {
+	return func(i int64) error {
+		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, t.Numel())
 	}
 }
 
@@ -166,26 +135,4 @@ func wantIndex(op string, index *tensor.Tensor, short bool) error {
 		return status.Runtimef("%s: expected dtype int32/int64 for index, but got %v", op, index.DType())
 	}
 	return status.Runtimef("%s: expected dtype int64 for index, but got %v", op, index.DType())
-}
-
-// target is the tensor that an indexing operator writes its result to: a new contiguous one, or out, resized.
-func target(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, dev device.Device, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	if out == nil {
-		return tensor.Empty(op, sizes, d, dev)
-	}
-	if out.DType() != d {
-		return nil, status.Runtimef("%s: expected out to have dtype %v, but got %v", op, d, out.DType())
-	}
-	if err := iter.CheckOutput(op, out, d, dev); err != nil {
-		return nil, err
-	}
-	for _, in := range inputs {
-		if in == out || in.Storage() == out.Storage() && iter.Overlaps(in, out) {
-			return nil, status.Runtimef("%s: out must not share memory with an input; clone() it first", op)
-		}
-	}
-	if err := resize(op, out, sizes, shape.NoFormat); err != nil {
-		return nil, err
-	}
-	return out, writable(op, out)
 }

@@ -85,7 +85,7 @@ func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWr
 			if err != nil {
 				return nil, err
 			}
-			return made(c, nil, f(c))
+			return c, f(c)
 		}
 	}
 	return []indexedWrite{
@@ -317,9 +317,16 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 				source := numbers(t, d, sizes...)
 				out, err := tensor.Zeros("test", sizes, d, device.Host)
 				require.NoError(t, err)
-				assert.ErrorContains(t, place.read("gather", out, x), "is out of bounds for size 3")
-				assert.ErrorContains(t, place.write("scatter", x, source), "is out of bounds for size 3")
-				assert.ErrorContains(t, place.combine("scatter_add", scatterAdd, x, source), "is out of bounds for size 3")
+				for _, use := range []func(s *scope){
+					func(s *scope) { place.read(s, out, x) },
+					func(s *scope) { place.write(s, x, source) },
+					func(s *scope) { place.combine(s, scatterAdd, x, source) },
+				} {
+					s := within("test")
+					use(s)
+					assert.ErrorContains(t, s.Err, "is out of bounds for size 3")
+					s.Close()
+				}
 				out.Release()
 				wide.Release()
 				index.Release()
@@ -329,6 +336,14 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 			assert.Equal(t, flat(t, numbers(t, d, 9, 4))[20:], got[20:], "nothing after row 4 is written")
 		}
 	}
+}
+
+// moved is the error of moving selected elements.
+func moved(m *maskPieces, fn uintptr, place func(int64, *maskArgs)) error {
+	s := within("test")
+	defer s.Close()
+	s.move(m, fn, place)
+	return s.Err
 }
 
 // A mask that changes once it was counted selects no more than there is room for.
@@ -343,16 +358,16 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 				bytes[i] = change
 			}
 			from, to := numbers(t, d, n), given(t, d, []int64{n}, slices.Repeat([]float64{5}, n)...)
-			err := m.move("masked_select", maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
+			err := moved(&m, maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
 			assert.ErrorContains(t, err, "the mask was written to")
 			assert.Equal(t, slices.Repeat([]float64{5}, n-100), flat(t, to)[100:])
 			list := vectorOf(t, slices.Repeat([]int64{7}, n)...)
-			err = m.move("nonzero", maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
+			err = moved(&m, maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
 			assert.ErrorContains(t, err, "the mask was written to")
 			assert.Equal(t, slices.Repeat([]float64{7}, n-100), flat(t, list)[100:])
-			err = m.move("masked_scatter", maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
+			err = moved(&m, maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
 			assert.ErrorContains(t, err, "the mask was written to")

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -8,10 +9,10 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
 
 var (
@@ -22,237 +23,176 @@ var (
 	divideByCount = kernel.Get("divide_by_count")
 )
 
-// scattering is a write of source to the positions that index names along dimension d of self. Close releases it.
+// scattering is a write of source to the positions that index names along dimension d of self.
 type scattering struct {
-	op            string
+	scope
 	d             int
 	index, source *tensor.Tensor // index: positions; source: of index's sizes
 	wide          bool           // sums and products of 16 bits are kept in 32 until they are whole, as means always are
-	held          []*tensor.Tensor
 }
-
-func (s *scattering) hold(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	if err == nil {
-		s.held = append(s.held, t)
-	}
-	return t, err
-}
-
-func (s *scattering) close() { releaseAll(s.held) }
 
 // newScattering checks the arguments of the scatter family, whose index has as many dimensions as self.
-func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (s *scattering, err error) {
+func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
+	s := &scattering{scope: scope{owner.Scope{Op: op}}, wide: true}
+	s.Err = s.prepare(self, dim, index, source)
+	return s
+}
+
+func (s *scattering) prepare(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (err error) {
+	op := s.Op
 	if err := oneDevice(op, self, index, source); err != nil {
-		return nil, err
+		return err
 	}
-	s = &scattering{op: op, wide: true}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
 	if s.d, err = shape.WrapDim(op, dim, self.Dim()); err != nil {
-		return s, err
+		return err
 	}
 	if source.DType() != self.DType() {
-		return s, status.Runtimef("%s: expected self.dtype to be equal to src.dtype, but got %v and %v", op, self.DType(), source.DType())
+		return status.Runtimef("%s: expected self.dtype to be equal to src.dtype, but got %v and %v", op, self.DType(), source.DType())
 	}
 	if index.Numel() > 0 {
-		if err := wantIndex(op, index, true); err != nil {
-			return s, err
-		}
-		if err := fitsBeside(op, self, index, s.d); err != nil {
-			return s, err
+		if err := cmp.Or(wantIndex(op, index, true), fitsBeside(op, self, index, s.d)); err != nil {
+			return err
 		}
 	}
-	flat, err := s.hold(view.AtLeast1d(op, index))
-	if err != nil {
-		return s, err
+	flat := s.vector(index)
+	s.index = s.positions(flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))
+	s.source = s.vector(source)
+	if s.Err != nil || index.Numel() == 0 {
+		return s.Err
 	}
-	if s.index, err = s.hold(positions(op, flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
-		return s, err
-	}
-	from, err := s.hold(view.AtLeast1d(op, source))
-	if err != nil {
-		return s, err
-	}
-	if from.Dim() != flat.Dim() && index.Numel() > 0 {
-		return s, status.Runtimef("%s: index tensor must have the same number of dimensions as src tensor, got %d and %d", op, index.Dim(), source.Dim())
-	}
-	if index.Numel() == 0 {
-		s.source = from
-		return s, nil
+	if s.source.Dim() != flat.Dim() {
+		return status.Runtimef("%s: index tensor must have the same number of dimensions as src tensor, got %d and %d", op, index.Dim(), source.Dim())
 	}
 	for i, n := range flat.Sizes() {
-		if n > from.Sizes()[i] {
-			return s, status.Runtimef("%s: expected index %v to be no larger than src %v in any dimension", op, index.Sizes(), source.Sizes())
+		if n > s.source.Sizes()[i] {
+			return status.Runtimef("%s: expected index %v to be no larger than src %v in any dimension", op, index.Sizes(), source.Sizes())
 		}
 	}
-	s.source, err = s.hold(from.View(op, flat.Sizes(), from.Strides(), from.Offset()))
-	return s, err
+	s.source = s.Keep(s.source.View(op, flat.Sizes(), s.source.Strides(), s.source.Offset()))
+	return s.Err
 }
 
 // newIndexing checks the arguments of the index_ family, whose index is a vector of positions of dimension dim.
-func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) (s *scattering, err error) {
+func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) *scattering {
+	s := &scattering{scope: scope{owner.Scope{Op: op}}}
+	s.Err = s.prepareVector(self, dim, index, source, short)
+	return s
+}
+
+func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) (err error) {
+	op := s.Op
 	if err := oneDevice(op, self, index, source); err != nil {
-		return nil, err
+		return err
 	}
-	s = &scattering{op: op}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
 	if s.d, err = shape.WrapDim(op, dim, self.Dim()); err != nil {
-		return s, err
+		return err
 	}
-	if err := vector(op, index); err != nil {
-		return s, err
-	}
-	if err := wantIndex(op, index, short); err != nil {
-		return s, err
+	if err := cmp.Or(vector(op, index), wantIndex(op, index, short)); err != nil {
+		return err
 	}
 	if source.DType() != self.DType() {
-		return s, status.Runtimef("%s: expected self and source to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
+		return status.Runtimef("%s: expected self and source to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
 	}
 	if (self.Dim() == 0 || source.Dim() == 0) && index.Numel() != 1 {
-		return s, status.Indexf("%s: self or source has no dimensions, so that index should have one element, but it has %d", op, index.Numel())
+		return status.Indexf("%s: self or source has no dimensions, so that index should have one element, but it has %d", op, index.Numel())
 	}
 	if self.Dim() == 0 && source.Dim() != 0 && op != "index_copy" {
-		return s, status.Runtimef("%s: source of shape %v does not fit: self has no dimensions", op, source.Sizes())
+		return status.Runtimef("%s: source of shape %v does not fit: self has no dimensions", op, source.Sizes())
 	}
-	if s.source, err = s.hold(view.AtLeast1d(op, source)); err != nil {
-		return s, err
+	if s.source = s.vector(source); s.Err != nil {
+		return s.Err
 	}
 	want := slices.Clone(self.Sizes())
 	if self.Dim() == 0 {
 		want = []int64{1}
 	}
 	want[s.d] = index.Numel()
-	if !slices.Equal(want, s.source.Sizes()) {
+	if found := s.source.Sizes(); !slices.Equal(want, found) {
 		if source.Dim() != 0 || index.Numel() != 1 || shape.Product(want) != 1 {
 			fail := status.Runtimef
-			if found := s.source.Sizes(); op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) && slices.Equal(want[s.d+1:], found[s.d+1:])) {
+			if op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) && slices.Equal(want[s.d+1:], found[s.d+1:])) {
 				fail = status.Indexf // the number of dimensions, or of indices
 			}
-			return s, fail("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
+			return fail("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
 		}
-		if s.source, err = s.hold(view.Expand(op, s.source, want)); err != nil {
-			return s, err
-		}
+		s.source = s.expand(s.source, want)
 	}
-	at, err := s.hold(positions(op, index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d))))
-	if err != nil {
-		return s, err
-	}
-	s.index, err = s.hold(view.Along(op, at, want, s.d))
-	return s, err
+	at := s.positions(index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d)))
+	s.index = s.along(at, want, s.d)
+	return s.Err
 }
 
-// apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
-func apartFrom(op string, written, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if t.Storage() == written.Storage() {
-		return cloned(op, t, t.DType(), t.Device(), shape.Preserve)
-	}
-	return t.Alias(), nil
-}
-
-// into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; ok is false
-// when there is nothing to do.
-func (s *scattering) into(to *tensor.Tensor) (work *tensor.Tensor, ok bool, err error) {
+// into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is
+// nothing to do.
+func (s *scattering) into(to *tensor.Tensor) *tensor.Tensor {
 	if to.IsMeta() || s.index.Numel() == 0 {
-		return nil, false, nil
+		return nil
 	}
-	if s.source, err = s.hold(apartFrom(s.op, to, s.source)); err != nil {
-		return nil, false, err
-	}
-	if s.index, err = s.hold(apartFrom(s.op, to, s.index)); err != nil {
-		return nil, false, err
-	}
-	work, err = s.hold(view.AtLeast1d(s.op, to))
-	return work, err == nil, err
+	s.source, s.index = s.apartFrom(to, s.source), s.apartFrom(to, s.index)
+	return s.vector(to)
 }
 
-func (s *scattering) write(to *tensor.Tensor) error {
-	work, ok, err := s.into(to)
-	if !ok {
-		return err
+func (s *scattering) write(to *tensor.Tensor) {
+	if work := s.into(to); work != nil {
+		placeAlong(work, s.d, s.index).write(&s.scope, work, s.source)
 	}
-	return placeAlong(work, s.d, s.index).write(s.op, work, s.source)
 }
 
 // reduce combines by a named operation: sum, prod, mean, amax, amin.
-func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) error {
+func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
-		return status.NotImplementedf("%s: %s is not implemented for dtype %v", s.op, name, to.DType())
+		s.Err = status.NotImplementedf("%s: %s is not implemented for dtype %v", s.Op, name, to.DType())
+		return
 	}
-	if to.IsMeta() {
-		return nil
-	}
-	work, ok, err := s.into(to)
-	if !ok {
-		return err
+	work := s.into(to)
+	if work == nil {
+		return
 	}
 	if work.DType().IsReducedFloat() && (k == scatterAdd || k == scatterMul) && (s.wide || name == "mean") {
-		wide, err := s.hold(cloned(s.op, work, dtype.Float32, work.Device(), shape.Preserve))
-		if err != nil {
-			return err
-		}
-		if s.source, err = s.hold(cloned(s.op, s.source, dtype.Float32, work.Device(), shape.Preserve)); err != nil {
-			return err
-		}
-		if err := s.join(k, wide, name, includeSelf); err != nil {
-			return err
-		}
-		iter.Copy(work, wide)
-		return nil
+		wide := s.Keep(cloned(s.Op, work, dtype.Float32, work.Device(), shape.Preserve))
+		s.source = s.Keep(cloned(s.Op, s.source, dtype.Float32, work.Device(), shape.Preserve))
+		s.join(k, wide, name, includeSelf)
+		s.copy(work, wide)
+		return
 	}
-	return s.join(k, work, name, includeSelf)
+	s.join(k, work, name, includeSelf)
 }
 
 // join combines the source into work. What may fail comes first: a refusal leaves it as it was.
-func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) (err error) {
+func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) {
 	var counts *tensor.Tensor
 	if name == "mean" {
-		if counts, err = s.counts(work.Sizes(), includeSelf); err != nil {
-			return err
-		}
+		counts = s.counts(work, includeSelf)
+	}
+	if s.Err != nil {
+		return
 	}
 	place := placeAlong(work, s.d, s.index)
-	join, err := place.joining(s.op, k, work, s.source)
-	if err != nil {
-		return err
-	}
-	defer join.close()
+	join := place.joining(&s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
-		start, err := s.hold(single(s.op, identity(name, d), d))
-		if err != nil {
-			return err
-		}
-		if err := place.write(s.op, work, start); err != nil {
-			return err
-		}
+		place.write(&s.scope, work, s.single(identity(name, d), d))
 	}
-	if err := join.run(); err != nil || counts == nil {
-		return err
+	if s.Err == nil {
+		join()
 	}
-	// Sums become means, rounded down for integers.
-	return iter.Run(s.op, divideByCount, work.DType().Compute(), 1, []*tensor.Tensor{work, work, counts}, nil)
+	if s.Err == nil && counts != nil { // sums become means, rounded down for integers
+		s.Err = iter.Run(s.Op, divideByCount, work.DType().Compute(), 1, []*tensor.Tensor{work, work, counts}, nil)
+	}
 }
 
-// counts is how many elements are summed at each place.
-func (s *scattering) counts(sizes []int64, includeSelf bool) (*tensor.Tensor, error) {
-	counts, err := s.hold(filled(s.op, nil, sizes, dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, device.Host))
-	if err != nil {
-		return nil, err
+// counts is how many elements are summed at each place of work.
+func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
 	}
-	one, err := s.hold(single(s.op, dtype.IntScalar(1), dtype.Int64))
-	if err != nil {
-		return nil, err
+	counts := s.Keep(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, device.Host))
+	one := s.single(dtype.IntScalar(1), dtype.Int64)
+	if s.Err == nil {
+		placeAlong(counts, s.d, s.index).combine(&s.scope, scatterAdd, counts, one)
 	}
-	return counts, placeAlong(counts, s.d, s.index).combine(s.op, scatterAdd, counts, one)
+	return counts
 }
 
 // single makes a zero-dim tensor of one value.
@@ -284,34 +224,22 @@ func identity(name string, d dtype.DType) dtype.Scalar {
 
 // Scatter writes source to the positions that index names along dim.
 func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
-	s, err := newScattering("scatter", self, dim, index, source)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return modified(s.op, out, self, writable, shape.Contiguous, s.write)
-}
-
-// numberLike makes a number of self's dtype, in the form of an operand.
-func numberLike(op string, self *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
-	if err := checkFits(op, value, self.DType()); err != nil {
-		return nil, err
-	}
-	return single(op, value, self.DType())
+	s := newScattering("scatter", self, dim, index, source)
+	defer s.Close()
+	return s.modified(out, self, iter.Writable, shape.Contiguous, s.write)
 }
 
 // withNumber runs scatter with a number for a source.
 func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	one, err := numberLike(op, self, value)
-	if err != nil {
+	if err := checkFits(op, value, self.DType()); err != nil {
 		return nil, err
 	}
-	defer one.Release()
-	source, err := view.Expand(op, one, index.Sizes())
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	source := s.expand(s.single(value, self.DType()), index.Sizes())
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer source.Release()
 	return run(source)
 }
 
@@ -359,48 +287,39 @@ func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Te
 }
 
 func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
-	s, err := newScattering(op, self, dim, index, source)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return modified(op, out, self, writable, shape.Contiguous, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
+	s := newScattering(op, self, dim, index, source)
+	defer s.Close()
+	return s.reduced(out, self, reduce, includeSelf)
+}
+
+// reduced is self, in place or in another tensor, with the source combined into it.
+func (s *scattering) reduced(out, self *tensor.Tensor, name string, includeSelf bool) (*tensor.Tensor, error) {
+	return s.modified(out, self, iter.Writable, shape.Contiguous, func(to *tensor.Tensor) { s.reduce(to, name, includeSelf) })
 }
 
 // IndexAdd adds alpha*source to positions of a dimension.
 func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	const op = "index_add"
+	factor := within(op)
+	defer factor.Close()
 	if !alpha.Equal(1) {
-		if err := checkFits("index_add", alpha, self.DType()); err != nil {
+		if err := checkFits(op, alpha, self.DType()); err != nil {
 			return nil, err
 		}
-		factor, err := single("index_add", alpha, self.DType())
-		if err != nil {
-			return nil, err
+		if source = factor.mul(source, factor.single(alpha, self.DType())); factor.Err != nil {
+			return nil, factor.Err
 		}
-		defer factor.Release()
-		scaled, err := Mul(nil, source, factor)
-		if err != nil {
-			return nil, err
-		}
-		defer scaled.Release()
-		source = scaled
 	}
-	s, err := newIndexing("index_add", self, dim, index, source, true)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return modified(s.op, out, self, writable, shape.Contiguous, func(to *tensor.Tensor) error { return s.reduce(to, "sum", true) })
+	s := newIndexing(op, self, dim, index, source, true)
+	defer s.Close()
+	return s.reduced(out, self, "sum", true)
 }
 
 // IndexCopy writes source to positions of a dimension.
 func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
-	s, err := newIndexing("index_copy", self, dim, index, source, false)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return modified(s.op, out, self, writable, shape.Contiguous, s.write)
+	s := newIndexing("index_copy", self, dim, index, source, false)
+	defer s.Close()
+	return s.modified(out, self, iter.Writable, shape.Contiguous, s.write)
 }
 
 // IndexReduce combines source with positions of a dimension.
@@ -411,12 +330,9 @@ func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tens
 	if self.DType() == dtype.Bool && reduce == "mean" {
 		return nil, status.NotImplementedf("index_reduce: mean is not implemented for dtype bool")
 	}
-	s, err := newIndexing("index_reduce", self, dim, index, source, true)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return modified(s.op, out, self, writable, shape.Contiguous, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
+	s := newIndexing("index_reduce", self, dim, index, source, true)
+	defer s.Close()
+	return s.reduced(out, self, reduce, includeSelf)
 }
 
 // IndexFill writes one value to positions of a dimension.
@@ -448,38 +364,22 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		}
 	}
 	size := sizeAt(self, d)
-	at, err := positions(op, index, size, true, indexError(op, d, size))
-	if err != nil {
-		return nil, err
-	}
-	defer at.Release()
-	return modified(op, out, self, fillable, shape.Preserve, func(to *tensor.Tensor) error {
+	s := within(op)
+	defer s.Close()
+	at := s.positions(index, size, true, indexError(op, d, size))
+	return s.modified(out, self, iter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
 		if to.IsMeta() || index.Numel() == 0 || to.Numel() == 0 {
-			return nil
+			return
 		}
-		work, err := view.AtLeast1d(op, to)
-		if err != nil {
-			return err
+		work, one := s.vector(to), s.single(value.Item(), self.DType())
+		if s.Err != nil {
+			return
 		}
-		defer work.Release()
-		one, err := single(op, value.Item(), self.DType())
-		if err != nil {
-			return err
-		}
-		defer one.Release()
 		sizes := slices.Clone(work.Sizes())
 		sizes[d] = index.Numel()
-		index, err := apartFrom(op, to, at)
-		if err != nil {
-			return err
+		if full := s.along(s.apartFrom(to, at), sizes, d); s.Err == nil {
+			placeAlong(work, d, full).write(s, work, one)
 		}
-		defer index.Release()
-		full, err := view.Along(op, index, sizes, d)
-		if err != nil {
-			return err
-		}
-		defer full.Release()
-		return placeAlong(work, d, full).write(op, work, one)
 	})
 }
 
@@ -500,54 +400,32 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	case self.Numel() == 0 && index.Numel() > 0:
 		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
 	}
-	ordered, err := rowMajor(op, index, index.DType())
-	if err != nil {
-		return nil, err
-	}
-	defer ordered.Release()
-	at, err := positions(op, ordered, self.Numel(), true, func(i int64) error {
-		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer at.Release()
-	return modified(op, out, self, writable, shape.Preserve, func(to *tensor.Tensor) error {
+	s := within(op)
+	defer s.Close()
+	at := s.positions(s.cast(index, index.DType()), self.Numel(), true, elementError(op, self))
+	return s.modified(out, self, iter.Writable, shape.Preserve, func(to *tensor.Tensor) {
 		if to.IsMeta() || index.Numel() == 0 {
-			return nil
+			return
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
-		values, err := rowMajorCopy(op, source, source.DType())
-		if err != nil {
-			return err
+		values := s.fresh(source, source.DType())
+		if s.Err == nil {
+			s.Err = values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0)
 		}
-		defer values.Release()
-		if err := values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0); err != nil {
-			return err
+		place, work := s.apartFrom(to, at), s.cast(to, to.DType())
+		if s.Err != nil {
+			return
 		}
-		index, err := apartFrom(op, to, at)
-		if err != nil {
-			return err
+		line := s.reshape(work, work.Numel())
+		switch {
+		case s.Err != nil:
+		case accumulate:
+			flattened(line, place).combine(s, scatterAdd, line, values)
+		default:
+			flattened(line, place).write(s, line, values)
 		}
-		defer index.Release()
-		work, err := rowMajor(op, to, to.DType())
-		if err != nil {
-			return err
+		if work.Storage() != to.Storage() {
+			s.copy(to, work)
 		}
-		defer work.Release()
-		line, err := reshape(op, work, []int64{work.Numel()})
-		if err != nil {
-			return err
-		}
-		defer line.Release()
-		if accumulate {
-			err = flattened(line, index).combine(op, scatterAdd, line, values)
-		} else {
-			err = flattened(line, index).write(op, line, values)
-		}
-		if err == nil && work.Storage() != to.Storage() {
-			iter.Copy(to, work)
-		}
-		return err
 	})
 }

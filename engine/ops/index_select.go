@@ -3,10 +3,10 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
 
 // fitsBeside refuses an index that is longer than self anywhere but in dimension d, along which it names positions.
@@ -45,33 +45,40 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 			return nil, err
 		}
 	}
-	at, err := positions(op, index, sizeAt(self, d), wrap, runtimeError(op, d, sizeAt(self, d)))
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	at := s.positions(index, sizeAt(self, d), wrap, runtimeError(op, d, sizeAt(self, d)))
+	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at) })
+}
+
+// read gives what fill reads of self into a tensor of the given sizes: out, which shares no memory with self and index, or a fresh one.
+func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(to *tensor.Tensor)) (*tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer at.Release()
-	to, err := target(op, out, index.Sizes(), self.DType(), self.Device(), self, index)
-	if err != nil || to.IsMeta() || to.Numel() == 0 {
-		return to, err
+	to := iter.Output{Op: s.Op, Out: out, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true}
+	if s.Err = to.Open(self, index); s.Err == nil && !to.To.IsMeta() {
+		fill(to.To)
 	}
-	return made(to, out, readAlong(op, to, self, d, at))
+	return to.Done(s.Err)
 }
 
 // readAlong gathers along dimension d; index, of the shape of to, holds positions.
-func readAlong(op string, to, self *tensor.Tensor, d int, index *tensor.Tensor) error {
-	if self.Dim() != index.Dim() { // one of them has no dimensions, the other a single one
-		if self.Dim() == 1 {
-			one := &indexed{step: self.Strides()[0], size: self.Sizes()[0], index: index}
-			return one.read(op, to, self)
-		}
-		flat, err := view.AtLeast1d(op, self)
-		if err != nil {
-			return err
-		}
-		defer flat.Release()
-		self = flat
+func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor) {
+	if to.Numel() == 0 {
+		return
 	}
-	return placeAlong(self, d, index).read(op, to, self)
+	if self.Dim() == 1 && index.Dim() != 1 { // which has no dimensions
+		one := &indexed{step: self.Strides()[0], size: self.Sizes()[0], index: index}
+		one.read(s, to, self)
+		return
+	}
+	if self.Dim() != index.Dim() { // self has none, the index a single one
+		self = s.vector(self)
+	}
+	if s.Err == nil {
+		placeAlong(self, d, index).read(s, to, self)
+	}
 }
 
 // vector refuses an index of more than one dimension.
@@ -104,21 +111,10 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	} else if index.Numel() != 1 {
 		return nil, status.Runtimef("%s: index to scalar can have only 1 value, got %d values", op, index.Numel())
 	}
-	at, err := positions(op, index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d)))
-	if err != nil {
-		return nil, err
-	}
-	defer at.Release()
-	full, err := view.Along(op, at, sizes, d)
-	if err != nil {
-		return nil, err
-	}
-	defer full.Release()
-	to, err := target(op, out, sizes, self.DType(), self.Device(), self, index)
-	if err != nil || to.IsMeta() || to.Numel() == 0 {
-		return to, err
-	}
-	return made(to, out, readAlong(op, to, self, d, full))
+	s := within(op)
+	defer s.Close()
+	full := s.along(s.positions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
+	return s.read(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full) })
 }
 
 // Take reads elements by their row-major numbers.
@@ -133,23 +129,11 @@ func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Numel() == 0 && index.Numel() > 0 {
 		return nil, status.Indexf("%s: cannot do a non-empty take() from an empty tensor", op)
 	}
-	at, err := positions(op, index, self.Numel(), true, func(i int64) error {
-		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer at.Release()
-	flat, err := reshape(op, self, []int64{self.Numel()})
-	if err != nil {
-		return nil, err
-	}
-	defer flat.Release()
-	to, err := target(op, out, index.Sizes(), self.DType(), self.Device(), self, index)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
-	return made(to, out, flattened(flat, at).read(op, to, flat))
+	s := within(op)
+	defer s.Close()
+	at := s.positions(index, self.Numel(), true, elementError(op, self))
+	flat := s.reshape(self, self.Numel())
+	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { flattened(flat, at).read(s, to, flat) })
 }
 
 // flattened is indexed for an index of any shape into a one-dimensional tensor.
@@ -166,17 +150,13 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 	if err := wantIndex(op, indices, false); err != nil {
 		return nil, err
 	}
+	s := within(op)
+	defer s.Close()
 	if dim.IsNone() {
-		flat, err := reshape(op, self, []int64{self.Numel()})
-		if err != nil {
-			return nil, err
+		flat, index := s.reshape(self, self.Numel()), s.reshape(indices, indices.Numel())
+		if s.Err != nil {
+			return nil, s.Err
 		}
-		defer flat.Release()
-		index, err := reshape(op, indices, []int64{indices.Numel()})
-		if err != nil {
-			return nil, err
-		}
-		defer index.Release()
 		return gather(op, out, flat, 0, index, true)
 	}
 	if self.Dim() != indices.Dim() {
@@ -196,16 +176,11 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	common[d] = self.Sizes()[d]
-	from, err := view.Expand(op, self, common)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Release()
+	from := s.expand(self, common)
 	common[d] = indices.Sizes()[d]
-	index, err := view.Expand(op, indices, common)
-	if err != nil {
-		return nil, err
+	index := s.expand(indices, common)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer index.Release()
 	return gather(op, out, from, int64(d), index, true)
 }

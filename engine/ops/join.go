@@ -13,7 +13,6 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
 
 // skipped tells whether cat passes over a tensor: one-dimensional and empty, which fits any shape.
@@ -63,31 +62,31 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 			sizes[d] += t.Sizes()[d]
 		}
 	}
-	to, err := joined(op, out, sizes, r.DType(), tensors)
-	if err != nil || to.IsMeta() {
-		return to, err
+	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}
+	err := joinedStrides(&to, tensors)
+	if err == nil {
+		err = to.Open(tensors...)
 	}
-	if shape.Product(sizes[:d]) == 1 && to.IsContiguous() && to.DType() == tensors[0].DType() && alike(tensors) {
-		appendBytes(to, tensors)
-		return to, nil
+	if err != nil || to.To.IsMeta() {
+		return to.Done(err)
 	}
+	if shape.Product(sizes[:d]) == 1 && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() && alike(tensors) {
+		appendBytes(to.To, tensors)
+		return to.Done(nil)
+	}
+	s := within(op)
+	defer s.Close()
 	begin := int64(0)
 	for _, t := range tensors {
-		if t.Numel() == 0 {
-			if !skipped(t) {
-				begin += t.Sizes()[d]
-			}
+		if skipped(t) {
 			continue
 		}
-		part, err := view.Narrow(op, to, int64(d), begin, t.Sizes()[d])
-		if err != nil {
-			return made(to, out, err)
+		if n := t.Sizes()[d]; t.Numel() > 0 {
+			s.copy(s.part(to.To, d, begin, n), t)
 		}
-		iter.Copy(part, t)
-		part.Release()
 		begin += t.Sizes()[d]
 	}
-	return to, nil
+	return to.Done(s.Err)
 }
 
 // alike tells whether the tensors are contiguous and of one dtype and device.
@@ -134,21 +133,10 @@ func joinable(op string, first, t *tensor.Tensor, d, at int) error {
 	return nil
 }
 
-// joined makes the result of cat: channels-last where all tensors are.
-func joined(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	if out != nil {
-		if err := iter.CheckOutput(op, out, d, tensors[0].Device()); err != nil {
-			return nil, err
-		}
-		for _, t := range tensors {
-			if t == out || t.Storage() == out.Storage() && iter.Overlaps(t, out) {
-				return nil, status.Runtimef("%s: unsupported operation: the input tensors cannot refer to any of the output memory locations; clone() them first", op)
-			}
-		}
-		if err := resize(op, out, sizes, shape.NoFormat); err != nil {
-			return nil, err
-		}
-		return out, writable(op, out)
+// joinedStrides lays a fresh result of cat out in channels-last order where all tensors are.
+func joinedStrides(to *iter.Output, tensors []*tensor.Tensor) (err error) {
+	if to.Out != nil {
+		return nil
 	}
 	f := shape.SuggestFormat(tensors[0].Sizes(), tensors[0].Strides())
 	for _, t := range tensors[1:] {
@@ -159,29 +147,10 @@ func joined(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, tensors
 			f = shape.Contiguous
 		}
 	}
-	if f == shape.Contiguous {
-		return tensor.Empty(op, sizes, d, tensors[0].Device())
+	if f != shape.Contiguous {
+		to.Strides, err = shape.FormatStrides(to.Op, to.Sizes, f)
 	}
-	strides, err := shape.FormatStrides(op, sizes, f)
-	if err != nil {
-		return nil, err
-	}
-	return tensor.EmptyStrided(op, sizes, strides, d, tensors[0].Device())
-}
-
-// viewed runs use on a view of every tensor.
-func viewed[R any](tensors []*tensor.Tensor, view func(*tensor.Tensor) (*tensor.Tensor, error), use func([]*tensor.Tensor) (R, error)) (R, error) {
-	views := make([]*tensor.Tensor, 0, len(tensors))
-	defer func() { releaseAll(views) }()
-	for _, t := range tensors {
-		v, err := view(t)
-		if err != nil {
-			var none R
-			return none, err
-		}
-		views = append(views, v)
-	}
-	return use(views)
+	return err
 }
 
 // Stack joins tensors of one shape along a new dimension.
@@ -206,10 +175,15 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 		}
 		return to, err
 	}
-	insert := func(t *tensor.Tensor) (*tensor.Tensor, error) { return Unsqueeze(nil, t, int64(d)) }
-	return viewed(tensors, insert, func(views []*tensor.Tensor) (*tensor.Tensor, error) {
-		return cat("stack", out, views, int64(d))
-	})
+	s := within("stack")
+	defer s.Close()
+	views := make([]*tensor.Tensor, len(tensors))
+	for i, t := range tensors {
+		if views[i] = s.Keep(Unsqueeze(nil, t, int64(d))); s.Err != nil {
+			return nil, s.Err
+		}
+	}
+	return cat(s.Op, out, views, int64(d))
 }
 
 // choices is the number of ways to choose r of n, or the largest integer where there are more.
@@ -254,11 +228,12 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	if n == 0 {
 		from = 0
 	}
-	index, err := tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, device.Host)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	index := s.Keep(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, device.Host))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer index.Release()
 	rows := int64s(index)[:0]
 	pick := make([]int64, min(r, int64(cap(rows))))
 	for i := range pick {
@@ -278,10 +253,10 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 			pick[j] = pick[j-1] + gap
 		}
 	}
-	out, err := tensor.Empty(op, index.Sizes(), self.DType(), self.Device())
-	if err != nil || out.IsMeta() || out.Numel() == 0 {
-		return out, err
+	out := s.empty(self, self.DType(), index.Sizes()...)
+	if s.Err == nil && !out.IsMeta() {
+		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
+		place.read(s, out, self)
 	}
-	place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
-	return made(out, nil, place.read(op, out, self))
+	return s.Give(out)
 }

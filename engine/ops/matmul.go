@@ -24,15 +24,25 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 	if err := checkProduct(op, out, self, a, b, sizes); err != nil {
 		return nil, err
 	}
-	d := a.DType()
-	if err := cmp.Or(sameDType(op, out, d), checkFactors(op, d, alpha, beta)); err != nil {
-		return nil, err
-	}
 	s := within(op)
 	defer s.Close()
-	to := s.destination(out, sizes, d, d, anyStrides, a, b)
-	s.product(to.at, self, a, b, alpha, beta)
-	return s.deliver(to)
+	to, err := productOutput(op, out, a, b, sizes, alpha, beta)
+	if err == nil {
+		s.product(to.To, self, a, b, alpha, beta)
+		err = s.Err
+	}
+	return to.Done(err)
+}
+
+// productOutput opens the output of a product of a and b.
+func productOutput(op string, out, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (iter.Output, error) {
+	d := a.DType()
+	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: d, Device: a.Device(), Exact: true, Sharing: iter.Beside}
+	_, err := iter.Device(op, a, b)
+	if err = cmp.Or(err, iter.SameDType(op, out, d), checkFactors(op, d, alpha, beta)); err == nil {
+		err = to.Open(a, b)
+	}
+	return to, err
 }
 
 // checkFactors refuses factors that the products' dtype cannot hold.
@@ -144,10 +154,10 @@ func Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*ten
 
 // checkInPlace refuses an in-place product that would change self's shape.
 func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
-	if out != nil && out == self && !slices.Equal(self.Sizes(), sizes) {
-		return status.Runtimef("%s: bad in-place call: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
+	if out == nil || out != self {
+		return nil
 	}
-	return nil
+	return iter.Fits(op, out, sizes)
 }
 
 // Baddbmm is beta*self + alpha*(batch1 @ batch2).
@@ -244,18 +254,18 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if err := checkProduct(op, out, self, mat, vec, []int64{n}); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(sameDType(op, out, mat.DType()), checkFactors(op, mat.DType(), alpha, beta)); err != nil {
-		return nil, err
+	to, err := productOutput(op, out, mat, vec, []int64{n}, alpha, beta)
+	if err != nil {
+		return to.Done(err)
 	}
 	s := within(op)
 	defer s.Close()
-	to := s.destination(out, []int64{n}, mat.DType(), mat.DType(), anyStrides, mat, vec)
-	c, b := s.column(to.at), s.column(vec)
+	c, b := s.column(to.To), s.column(vec)
 	if self != nil && self.Dim() == 1 {
 		self = s.column(self)
 	}
 	s.product(c, self, mat, b, alpha, beta)
-	return s.deliver(to)
+	return to.Done(s.Err)
 }
 
 // Dot is the sum of the products of two vectors' elements.
@@ -281,16 +291,11 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	if _, err := dotKernel.For(op, self.DType()); err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, self.DType()); err != nil {
-		return nil, err
+	to, err := productOutput(op, out, self, other, nil, unscale, zero)
+	if err == nil && !to.To.IsMeta() {
+		err = dot(op, to.To, self, other, conjugate)
 	}
-	s := within(op)
-	defer s.Close()
-	to := s.destination(out, nil, self.DType(), self.DType(), anyStrides, self, other)
-	if s.Err == nil && !to.at.IsMeta() {
-		s.Err = dot(op, to.at, self, other, conjugate)
-	}
-	return s.deliver(to)
+	return to.Done(err)
 }
 
 // Outer is the matrix of all products of two vectors' elements.

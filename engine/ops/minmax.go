@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -56,7 +57,7 @@ func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdi
 	if err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, self.DType()); err != nil {
+	if err := iter.SameDType(op, out, self.DType()); err != nil {
 		return nil, err
 	}
 	return r.reduce(op, out, self, mask, keepdim, self.DType(), self.DType())
@@ -96,16 +97,31 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 	if err != nil {
 		return nil, nil, err
 	}
-	d := self.DType()
-	lo, hi, err := pairOutput(op, outMin, outMax, self, reducedSizes(self.Sizes(), mask, keepdim), d)
-	if err != nil || lo.IsMeta() {
-		return lo, hi, err
+	return pair(op, aminmaxOf, [2]string{"min", "max"}, outMin, outMax, self, self.DType(), mask, keepdim)
+}
+
+// pair reduces to a result of self's dtype and one of dtype d.
+func pair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	first, second, err := openPair(op, names, outFirst, outSecond, self, reducedSizes(self.Sizes(), mask, keepdim), d, iter.Apart)
+	if err == nil && !self.IsMeta() {
+		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{first.To, second.To}, self, mask)
 	}
-	return madeTwo(lo, hi, outMin, outMax, aminmaxOf.run(op, d.Compute(), [2]*tensor.Tensor{lo, hi}, self, mask))
+	return iter.DoneBoth(&first, &second, err)
+}
+
+// valuesIndices names the results of operators that tell what they found and where.
+var valuesIndices = [2]string{"values", "indices"}
+
+// openPair opens the outputs of an operator that gives one result of self's dtype and one of dtype d.
+func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType, sharing iter.Sharing) (first, second iter.Output, err error) {
+	first = iter.Output{Op: op, Name: names[0], Out: outFirst, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: sharing}
+	second = iter.Output{Op: op, Name: names[1], Out: outSecond, Sizes: sizes, DType: d, Device: self.Device(), Exact: true}
+	err = iter.OpenBoth(&first, &second, self)
+	return first, second, err
 }
 
 // located reduces one dimension to values and the indices where they are.
-func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (values, indices *tensor.Tensor, err error) {
+func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
 	}
@@ -116,39 +132,7 @@ func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, d
 	if err := checkNotEmpty(op, self, mask, false); err != nil {
 		return nil, nil, err
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64)
-	if err != nil || values.IsMeta() {
-		return values, indices, err
-	}
-	return madeTwo(values, indices, outValues, outIndices, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{values, indices}, self, mask))
-}
-
-// checkPair refuses outputs that cannot take a result of self's dtype and one of dtype d, each of the given sizes.
-func checkPair(op string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType) error {
-	if err := sameDType(op, outFirst, self.DType()); err != nil {
-		return err
-	}
-	if err := sameDType(op, outSecond, d); err != nil {
-		return err
-	}
-	return apart(op, outFirst, outSecond, sizes)
-}
-
-// pairOutput makes the outputs of an operator that gives one result of self's dtype and one of dtype d.
-func pairOutput(op string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType) (first, second *tensor.Tensor, err error) {
-	if err := checkPair(op, outFirst, outSecond, self, sizes, d); err != nil {
-		return nil, nil, err
-	}
-	if err := checkReduction(op, outSecond, sizes, d, self); err != nil {
-		return nil, nil, err
-	}
-	if first, err = reductionOutput(op, outFirst, sizes, self.DType(), self); err != nil {
-		return nil, nil, err
-	}
-	if second, err = reductionOutput(op, outSecond, sizes, d, self); err != nil {
-		first, err = made(first, outFirst, err)
-	}
-	return first, second, err
+	return pair(op, r, valuesIndices, outValues, outIndices, self, dtype.Int64, mask, keepdim)
 }
 
 // MaxDim gives the largest elements along dim and the index of the first of each.
@@ -178,20 +162,21 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	if err := checkNotEmpty(op, self, mask, false); err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, dtype.Int64); err != nil {
-		return nil, err
-	}
 	s := within(op)
 	defer s.Close()
 	from := self
 	if dim.IsNone() {
 		from = s.cast(self, self.DType()) // indices count elements in row-major order
 	}
-	to := s.destination(out, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, dtype.Int64, anyStrides, self)
-	if s.Err == nil && !self.IsMeta() {
-		s.Err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.at}, from, mask)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	return s.deliver(to)
+	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: iter.Beside}
+	err = to.Open(self)
+	if err == nil && !self.IsMeta() {
+		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.To}, from, mask)
+	}
+	return to.Done(err)
 }
 
 // Argmax is the index of the first largest element along dim, or of all elements in row-major order.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -32,7 +33,7 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	if err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, d.ToReal()); err != nil {
+	if err := iter.SameDType(op, out, d.ToReal()); err != nil {
 		return nil, err
 	}
 	// The vectors to make orthogonal are the fewer ones of rows and columns.

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
@@ -16,37 +17,38 @@ type scope struct{ owner.Scope }
 // within is a scope of an operator.
 func within(op string) *scope { return &scope{owner.Scope{Op: op}} }
 
-// result hands t over, or writes it to out where there is one.
-func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+// result hands t over, or writes it to out where there is one, which shares no memory with the tensors in apart.
+func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
-	return Deliver(s.Op, out, t)
+	return Deliver(s.Op, out, t, apart...)
 }
 
-// Deliver writes t, a result of its own memory, to out, which takes its shape.
-func Deliver(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := sameDType(op, out, t.DType()); err != nil {
+// Deliver writes t to out, which takes its shape, has its dtype, and shares no memory with the tensors in apart.
+func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
+	to := resultIn(op, out, t)
+	if err := to.Check(apart...); err != nil {
 		return nil, err
 	}
-	s := within(op)
-	defer s.Close()
-	if to := s.into(out, t); s.Err == nil {
-		return s.deliver(to)
+	to.Sharing = iter.Beside
+	if err := to.Open(t); err != nil {
+		return nil, err
 	}
-	return nil, s.Err
+	return to.Done(copyTo(&to, t))
 }
 
-// into checks that t, a result of its own memory, can be written to out.
-func (s *scope) into(out, t *tensor.Tensor) destination {
-	if s.Err != nil {
-		return destination{}
+// resultIn is the output for t, a finished result.
+func resultIn(op string, out, t *tensor.Tensor) iter.Output {
+	return iter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
+}
+
+// copyTo writes t to an open output.
+func copyTo(to *iter.Output, t *tensor.Tensor) error {
+	if !to.To.IsMeta() {
+		iter.Copy(to.To, t)
 	}
-	to := destination{out: out, at: t, sizes: t.Sizes(), d: t.DType()}
-	if out != nil {
-		s.direct(to, t.DType(), anyStrides, []*tensor.Tensor{t})
-	}
-	return to
+	return nil
 }
 
 func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
@@ -130,6 +132,89 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		return nil
 	}
 	return s.Keep(rowMajor(s.Op, t, d))
+}
+
+// fresh is a copy of t in dtype d and row-major order, in memory of its own.
+func (s *scope) fresh(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(rowMajorCopy(s.Op, t, d))
+}
+
+// expand views t with its dimensions of size 1 repeated, and leading ones added.
+func (s *scope) expand(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(view.Expand(s.Op, t, sizes))
+}
+
+// raw views the elements of t as integers of their size, with a geometry of its own.
+func (s *scope) raw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(view.Raw(s.Op, t, sizes, strides))
+}
+
+// vector is t itself, or a view of one dimension where it has none.
+func (s *scope) vector(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(view.AtLeast1d(s.Op, t))
+}
+
+// along views a vector along dimension d of a shape, which it repeats elsewhere.
+func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(view.Along(s.Op, t, sizes, d))
+}
+
+// single is a zero-dim tensor of one value.
+func (s *scope) single(v dtype.Scalar, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(single(s.Op, v, d))
+}
+
+// apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
+func (s *scope) apartFrom(written, t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.Storage() != written.Storage() {
+		return t
+	}
+	return s.Keep(cloned(s.Op, t, t.DType(), t.Device(), shape.Preserve))
+}
+
+// modified runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a
+// fresh one, or out.
+func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(to *tensor.Tensor)) (*tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if out == self {
+		if s.Err = check(s.Op, out); s.Err == nil {
+			change(out)
+		}
+		return s.in(out)
+	}
+	to := s.Keep(cloned(s.Op, self, self.DType(), self.Device(), f))
+	if s.Err == nil {
+		change(to)
+	}
+	return s.result(out, to)
+}
+
+// in is out, written in place.
+func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return out, nil
 }
 
 // copy writes src, broadcast, to dst.

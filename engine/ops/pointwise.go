@@ -38,14 +38,6 @@ func newPointwise(name, kernelName string, r rule) *pointwise {
 	return &pointwise{name: name, kernel: kernel.Get(kernelName), rule: r}
 }
 
-// checkExact refuses an output of another dtype than the result's.
-func checkExact(op string, out *tensor.Tensor, result dtype.DType) error {
-	if out != nil && out.DType() != result {
-		return status.Runtimef("%s: expected out to have dtype %v, the result's, but got %v", op, result, out.DType())
-	}
-	return nil
-}
-
 // params fills in kernel parameters once the compute dtype is known.
 type params func(dtype.DType, *iter.Params)
 
@@ -92,20 +84,12 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}
-	if p.exact {
-		if err := checkExact(p.name, out, result); err != nil {
-			return nil, err
-		}
+	to := iter.Output{Op: p.name, Out: out, DType: result, Exact: p.exact}
+	if err := to.Broadcast(inputs...); err != nil || to.To.IsMeta() {
+		return to.Done(err)
 	}
-	to, err := pointwiseOutput(p.name, out, result, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	if to.IsMeta() {
-		return to, nil
-	}
-	if to.DType() != result && result.Compute() != result && p.rule != compare {
-		return p.rounded(common, to, result, values, inputs)
+	if to.To.DType() != result && result.Compute() != result && p.rule != compare {
+		return p.rounded(common, to.To, values, inputs)
 	}
 	var filled *iter.Params
 	if values != nil {
@@ -116,16 +100,16 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		s := within(p.name)
 		defer s.Close()
 		if inputs = p.promoted(s, common, inputs); s.Err != nil {
-			return made(to, out, s.Err)
+			return to.Done(s.Err)
 		}
 	}
 	var operands [kernel.MaxOperands]*tensor.Tensor
-	operands[0] = to
+	operands[0] = to.To
 	n := 1 + copy(operands[1:], inputs)
 	if p.swapped {
 		operands[1], operands[2] = operands[2], operands[1]
 	}
-	return made(to, out, iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled))
+	return to.Done(iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled))
 }
 
 // promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
@@ -141,7 +125,7 @@ func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tens
 
 // rounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own
 // dtype first.
-func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, result dtype.DType, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
+func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(p.name)
 	defer s.Close()
 	narrow := s.Keep(p.runIn(common, nil, values, inputs...))
@@ -152,39 +136,24 @@ func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, result dtype.
 	return to, nil
 }
 
-// pointwiseOutput is where an operator that returns dtype d of its inputs' broadcast shape writes.
-func pointwiseOutput(op string, out *tensor.Tensor, d dtype.DType, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	sizes, err := iter.Shape(op, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	dev, err := iter.Device(op, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	return iter.Output(op, out, sizes, d, dev, inputs...)
-}
-
 // copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.
 func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := checkExact(op, out, self.DType()); err != nil {
-		return nil, err
+	to := iter.Output{Op: op, Out: out, DType: self.DType(), Exact: true}
+	err := to.Broadcast(self)
+	if err == nil && to.To != self {
+		err = copyTo(&to, self)
 	}
-	to, err := iter.Output(op, out, self.Sizes(), self.DType(), self.Device(), self)
-	if err != nil || to.IsMeta() || to == self {
-		return to, err
-	}
-	iter.Copy(to, self)
-	return to, nil
+	return to.Done(err)
 }
 
 // fill writes v, converted as a cast does, to out or a new tensor of self's shape.
-func fill(op string, out, self *tensor.Tensor, result dtype.DType, v dtype.Scalar) (*tensor.Tensor, error) {
-	to, err := iter.Output(op, out, self.Sizes(), result, self.Device(), self)
-	if err != nil || to.IsMeta() {
-		return to, err
+func fill(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v dtype.Scalar) (*tensor.Tensor, error) {
+	to := iter.Output{Op: op, Out: out, DType: result, Exact: exact}
+	err := to.Broadcast(self)
+	if err == nil {
+		err = fillWith(to.To, v)
 	}
-	return made(to, out, fillWith(to, v))
+	return to.Done(err)
 }
 
 // typeOrdered is the TypeError of operators that need an order.

@@ -37,7 +37,7 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 	if self.Dim() < 2 {
 		return status.Runtimef("%s: dimensions must be larger than 1, got shape %v", op, self.Sizes())
 	}
-	if err := cmp.Or(checkFits(op, value, self.DType()), iter.CheckOutput(op, self, self.DType(), self.Device())); err != nil {
+	if err := cmp.Or(checkFits(op, value, self.DType()), iter.Fillable(op, self)); err != nil {
 		return err
 	}
 	sizes := self.Sizes()
@@ -57,11 +57,12 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 		if diagonals > 1 {
 			next = (sizes[1] + 1) * row
 		}
-		part, err := self.View(op, []int64{diagonals, count}, []int64{next, step}, self.Offset()+start*row)
-		if err != nil {
-			return err
+		s := within(op)
+		defer s.Close()
+		part := s.Keep(self.View(op, []int64{diagonals, count}, []int64{next, step}, self.Offset()+start*row))
+		if s.Err != nil {
+			return s.Err
 		}
-		defer part.Release()
 		return fillWith(part, value)
 	}
 	rows, columns := sizes[0], sizes[1]

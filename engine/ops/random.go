@@ -32,11 +32,10 @@ func span(t *tensor.Tensor) random.Span {
 // drawInto fills t through draw, which sees adjacent elements: t's own, or those of a copy where t has gaps. whole tells
 // draw which of the two it is, as PyTorch's normal fill depends on it.
 func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) error) error {
+	if err := iter.Writable(op, t); err != nil {
+		return err
+	}
 	switch {
-	case t.Storage().ReadOnly():
-		return status.Runtimef("%s: self is read-only memory of another owner; clone() it first", op)
-	case iter.SelfOverlaps(t):
-		return iter.CheckOverlap(op, t)
 	case t.IsMeta() || t.Numel() == 0:
 		return draw(random.Span{DType: t.DType()}, true) // which checks the arguments
 	case t.IsContiguous():
@@ -44,16 +43,13 @@ func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) 
 	case shape.IsDense(t.Sizes(), t.Strides()):
 		return draw(span(t), false) // in the order of memory
 	}
-	filled, err := tensor.Empty(op, t.Sizes(), t.DType(), t.Device())
-	if err != nil {
-		return err
+	s := within(op)
+	defer s.Close()
+	if filled := s.empty(t, t.DType(), t.Sizes()...); s.Err == nil {
+		s.Err = draw(span(filled), false)
+		s.copy(t, filled)
 	}
-	defer filled.Release()
-	if err := draw(span(filled), false); err != nil {
-		return err
-	}
-	iter.Copy(t, filled)
-	return nil
+	return s.Err
 }
 
 // beside is a parameter for each element of a tensor of the given sizes and strides, in the order in which drawInto draws these.
@@ -73,24 +69,16 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 
 // drawn makes or resizes the result of a random factory and fills it.
 func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, draw func(random.Span, bool) error) (*tensor.Tensor, error) {
-	t := out
 	if out != nil {
 		if err := draw(random.Span{DType: out.DType()}, true); err != nil {
 			return nil, err
 		}
-		if out, err := factory(op, out, size, d, otherwise, layout, dev); err != nil {
-			return out, err
-		}
-	} else {
-		d, dev, err := options(op, d, otherwise, layout, dev)
-		if err != nil {
-			return nil, err
-		}
-		if t, err = tensor.Empty(op, size, d, dev); err != nil {
-			return nil, err
-		}
 	}
-	return made(t, out, drawInto(op, t, draw))
+	to, err := factory(op, out, size, d, otherwise, layout, dev)
+	if err == nil {
+		err = drawInto(op, to.To, draw)
+	}
+	return to.Done(err)
 }
 
 // drawnLike is drawn in the shape, dtype, device and memory format of another tensor.
@@ -108,11 +96,13 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 			return nil, err
 		}
 	}
-	t, err := tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	t := s.Keep(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
+	if s.Err == nil {
+		s.Err = drawInto(op, t, draw)
 	}
-	return made(t, nil, drawInto(op, t, draw))
+	return s.Give(t)
 }
 
 func uniform01(g *random.Generator) func(random.Span, bool) error {
@@ -292,7 +282,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 		}
 	}
 	if s.Err == nil {
-		s.Err = sameDType("multinomial", out, dtype.Int64)
+		s.Err = iter.SameDType("multinomial", out, dtype.Int64)
 	}
 	if s.Err != nil {
 		return nil, s.Err

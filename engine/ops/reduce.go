@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -173,11 +171,12 @@ func (r reducer) pieces(op string, l *kernel.Reduction, outputs, count int64) er
 	n := min(size, outputs*count/pieceElements, maxPieces)
 	step := (size + n - 1) / n
 	n = (size + step - 1) / step
-	totals, err := tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host)
-	if err != nil {
-		return err
+	s := within(op)
+	defer s.Close()
+	totals := s.Keep(tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host))
+	if s.Err != nil {
+		return s.Err
 	}
-	defer totals.Release()
 	l.Totals = uintptr(totals.Data())
 	parallel.For(n, 1, func(begin, end int64) {
 		piece := reductions.Get().(*kernel.Reduction)
@@ -248,48 +247,6 @@ func freeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
 	return dims, sizes
 }
 
-// checkReduction refuses an out that cannot take a result of dtype d and of the given sizes, and one that shares elements with
-// the input or might once it is resized.
-func checkReduction(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, in *tensor.Tensor) error {
-	if out == nil {
-		return nil
-	}
-	if err := iter.CheckOutput(op, out, d, in.Device()); err != nil {
-		return err
-	}
-	fits := slices.Equal(out.Sizes(), sizes)
-	inPlace := fits && ordersInPlace(op) && iter.SameView(out, in)
-	if out.Storage() == in.Storage() && !inPlace && (!fits || iter.Overlaps(out, in)) {
-		return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
-	}
-	if fits {
-		return iter.CheckOverlap(op, out)
-	}
-	return nil
-}
-
-// reductionOutput is out, resized, or a fresh contiguous tensor.
-func reductionOutput(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, in *tensor.Tensor) (*tensor.Tensor, error) {
-	if out == nil {
-		return tensor.Empty(op, sizes, d, in.Device())
-	}
-	if err := checkReduction(op, out, sizes, d, in); err != nil {
-		return nil, err
-	}
-	if slices.Equal(out.Sizes(), sizes) {
-		return out, nil
-	}
-	return out, out.Resize(op, sizes)
-}
-
-// sameDType refuses an out tensor of another dtype than the result's.
-func sameDType(op string, out *tensor.Tensor, d dtype.DType) error {
-	if out != nil && out.DType() != d {
-		return status.Runtimef("%s: expected out tensor to have dtype %v, but got %v instead", op, d, out.DType())
-	}
-	return nil
-}
-
 // everyDim marks all dimensions.
 func everyDim(t *tensor.Tensor) []bool {
 	mask := make([]bool, t.Dim())
@@ -312,37 +269,22 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
 		return nil, err
 	}
-	sizes := reducedSizes(in.Sizes(), mask, keepdim)
-	if out != nil && out.Storage() == in.Storage() {
-		return r.reduceInto(op, out, in, mask, sizes, compute, result, params)
+	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(), Sharing: iter.Beside}
+	err := to.Open(in)
+	if err == nil && !in.IsMeta() {
+		err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.To}, in, mask, params...)
 	}
-	to, err := reductionOutput(op, out, sizes, result, in)
-	if err != nil || to.IsMeta() {
-		return to, err
-	}
-	return made(to, out, r.run(op, compute.Compute(), [2]*tensor.Tensor{to}, in, mask, params...))
+	return to.Done(err)
 }
 
 // reduceRounded is reduce of elements that are rounded to the dtype asked for where that has 16 bits, then taken together in 32.
 func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
 	if result.IsReducedFloat() && in.DType() != result {
-		narrow, err := rowMajorCopy(op, in, result)
-		if err != nil {
-			return nil, err
+		s := within(op)
+		defer s.Close()
+		if in = s.fresh(in, result); s.Err != nil {
+			return nil, s.Err
 		}
-		defer narrow.Release()
-		in = narrow
 	}
 	return r.reduce(op, out, in, mask, keepdim, compute, result)
-}
-
-// reduceInto is reduce into an output that shares the input's storage.
-func (r reducer) reduceInto(op string, out, in *tensor.Tensor, mask []bool, sizes []int64, compute, result dtype.DType, params []float64) (*tensor.Tensor, error) {
-	s := within(op)
-	defer s.Close()
-	to := s.destination(out, sizes, result, result, anyStrides, in)
-	if s.Err == nil && !in.IsMeta() {
-		s.Err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.at}, in, mask, params...)
-	}
-	return s.deliver(to)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -54,7 +55,7 @@ func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*t
 		return nil, err
 	}
 	d = sumDType(d, out, self)
-	if err := sameDType("sum", out, d); err != nil {
+	if err := iter.SameDType("sum", out, d); err != nil {
 		return nil, err
 	}
 	if d == dtype.Bool {
@@ -76,7 +77,7 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		return nil, err
 	}
 	d = sumDType(d, out, self)
-	if err := sameDType("nansum", out, d); err != nil {
+	if err := iter.SameDType("nansum", out, d); err != nil {
 		return nil, err
 	}
 	switch {
@@ -103,7 +104,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 		return nil, err
 	}
 	d = sumDType(d, out, self)
-	if err := sameDType("prod", out, d); err != nil {
+	if err := iter.SameDType("prod", out, d); err != nil {
 		return nil, err
 	}
 	if d == dtype.Bool {
@@ -231,7 +232,7 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 		return nil, status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
 	}
 	result := d.ToReal()
-	if err := sameDType(op, out, result); err != nil {
+	if err := iter.SameDType(op, out, result); err != nil {
 		return nil, err
 	}
 	count := int64(1)

@@ -73,7 +73,7 @@ func TestInPlaceProductsNameTheShapes(t *testing.T) {
 	} {
 		x := given(t, dtype.Float64, []int64{1}, 5)
 		_, err := f(x)
-		assert.ErrorContains(t, err, name+": bad in-place call: output with shape [1] doesn't match the broadcast shape [")
+		assert.ErrorContains(t, err, name+": output with shape [1] doesn't match the broadcast shape [")
 		assert.Equal(t, []float64{5}, flat(t, x), name)
 	}
 }

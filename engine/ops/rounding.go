@@ -79,21 +79,20 @@ func (p *pointwise) withoutNaN(integers *pointwise, out, self, other *tensor.Ten
 
 // Clamp limits self to [low, high], of which one may be absent.
 func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	s := within("clamp")
+	defer s.Close()
 	var bounds [2]*tensor.Tensor
 	result := []*tensor.Tensor{self}
-	for i, s := range []dtype.Scalar{low, high} {
-		if s.IsNone() {
+	for i, limit := range []dtype.Scalar{low, high} {
+		if limit.IsNone() {
 			continue
 		}
-		t, err := tensor.Number(s)
-		if err != nil {
-			return nil, err
+		if bounds[i] = s.number(limit); s.Err != nil {
+			return nil, s.Err
 		}
-		defer t.Release()
-		bounds[i] = t
-		result = append(result, t)
+		result = append(result, bounds[i])
 	}
-	if err := checkExact("clamp", out, resultType(result...)); err != nil {
+	if err := iter.SameDType("clamp", out, resultType(result...)); err != nil {
 		return nil, err
 	}
 	return ClampTensor(out, self, bounds[0], bounds[1])
@@ -158,7 +157,7 @@ func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
 // limit runs p; where the bound is a number, out must have the result's dtype.
 func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
 	if bound.IsNumber() {
-		if err := checkExact(p.name, out, resultType(self, bound)); err != nil {
+		if err := iter.SameDType(p.name, out, resultType(self, bound)); err != nil {
 			return nil, err
 		}
 	}
@@ -184,8 +183,8 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("where: expected condition to be a boolean tensor, but got a tensor with dtype %v", d)
 	}
 	d := resultType(self, other)
-	if out != nil && out.DType() != d {
-		return nil, status.Runtimef("where: expected out to have dtype %v, the result's, but got %v", d, out.DType())
+	if err := iter.SameDType("where", out, d); err != nil {
+		return nil, err
 	}
 	for _, t := range []*tensor.Tensor{self, other} {
 		if t.IsNumber() {

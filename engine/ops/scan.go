@@ -68,7 +68,7 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err != nil {
 		return nil, err
 	}
-	if err := sameDType(op, out, d); err != nil {
+	if err := iter.SameDType(op, out, d); err != nil {
 		return nil, err
 	}
 	s := within(op)
@@ -86,11 +86,15 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 		from = s.cast(self, d)
 	}
 	in := s.cast(from, compute)
-	to := s.destination(out, self.Sizes(), d, compute, rowMajorInPlace, self)
-	if s.Err == nil && !self.IsMeta() {
-		s.Err = runScan(op, k, in, to.at, nil, at)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	return s.deliver(to)
+	to := iter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: iter.InPlaceOrBeside, RowMajor: true, Writes: compute}
+	err = to.Open(self)
+	if err == nil && !self.IsMeta() {
+		err = runScan(op, k, in, to.To, nil, at)
+	}
+	return to.Done(err)
 }
 
 // Cumsum is the running sum along dim.
@@ -130,7 +134,7 @@ func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tens
 	return scanExtreme("cummin", cumminKernel, outValues, outIndices, self, dim)
 }
 
-func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (values, indices *tensor.Tensor, err error) {
+func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := wantOrder(op, self); err != nil && self.Numel() > 0 {
 		return nil, nil, err
 	}
@@ -138,23 +142,20 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	if err != nil {
 		return nil, nil, err
 	}
-	d, compute := self.DType(), self.DType().Compute()
-	if err := checkPair(op, outValues, outIndices, self, self.Sizes(), dtype.Int64); err != nil {
-		return nil, nil, err
-	}
+	compute := self.DType().Compute()
 	s := within(op)
 	defer s.Close()
 	in := s.cast(self, compute)
-	v := s.destination(outValues, self.Sizes(), d, compute, rowMajorInPlace, self)
-	i := s.destination(outIndices, self.Sizes(), dtype.Int64, dtype.Int64, rowMajorOnly, self)
-	if s.Err == nil && !self.IsMeta() {
-		s.Err = runScan(op, k, in, v.at, i.at, at)
+	if s.Err != nil {
+		return nil, nil, s.Err
 	}
-	if values, err = s.deliver(v); err != nil {
-		return nil, nil, err
+	values := iter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(), Exact: true, Sharing: iter.InPlaceOrBeside, RowMajor: true, Writes: compute}
+	indices := iter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: iter.Beside, RowMajor: true, Writes: dtype.Int64}
+	err = iter.OpenBoth(&values, &indices, self)
+	if err == nil && !self.IsMeta() {
+		err = runScan(op, k, in, values.To, indices.To, at)
 	}
-	indices, err = s.deliver(i)
-	return madeTwo(values, indices, outValues, outIndices, err)
+	return iter.DoneBoth(&values, &indices, err)
 }
 
 // Softmax is e^x divided by its sum along dim.
@@ -211,17 +212,20 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	s := within(op)
 	defer s.Close()
 	in := s.cast(s.permute(self, order...), compute)
-	to := s.destination(out, reducedSizes(self.Sizes(), mask, keepdim), d, compute, rowMajorOnly, self)
-	if s.Err != nil || self.IsMeta() {
-		return s.deliver(to)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(), Sharing: iter.Beside, RowMajor: true, Writes: compute}
+	if err := to.Open(self); err != nil || self.IsMeta() {
+		return to.Done(err)
 	}
 	size := compute.Size()
 	parallel.For(shape.Product(sizes), max(iter.Grain/max(n, 1), 1), func(begin, end int64) {
 		l := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Outer: end - begin, N: n, Inner: 1, Width: 1}
-		l.Out[0] = uintptr(to.at.Data()) + uintptr(begin*size)
+		l.Out[0] = uintptr(to.To.Data()) + uintptr(begin*size)
 		kernel.Call(fn, unsafe.Pointer(&l))
 	})
-	return s.deliver(to)
+	return to.Done(nil)
 }
 
 // logsumexpComplex takes out the largest real part before exponentiating.

@@ -58,46 +58,23 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	if outInt32 {
 		d = dtype.Int32
 	}
-	if err := sameDType(op, out, d); err != nil {
+	if err := iter.SameDType(op, out, d); err != nil {
 		return nil, err
 	}
 	// Everything is found before out, which may be any of the inputs, is touched.
-	found, err := tensor.Empty(op, self.Sizes(), dtype.Int64, self.Device())
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	found := s.empty(self, dtype.Int64, self.Sizes()...)
+	if s.Err == nil && !found.IsMeta() && found.Numel() > 0 {
+		s.search(found, sorted, self, right, sorter)
 	}
-	defer found.Release()
-	if !found.IsMeta() && found.Numel() > 0 {
-		if err := searchInto(op, found, sorted, self, right, sorter); err != nil {
-			return nil, err
-		}
-	}
-	if out == nil && d == dtype.Int64 {
-		return found.Alias(), nil
-	}
-	to, err := iter.Output(op, out, self.Sizes(), d, self.Device())
-	if err != nil {
-		return nil, err
-	}
-	if !to.IsMeta() {
-		iter.Copy(to, found)
-	}
-	return to, nil
+	return s.result(out, s.cast(found, d))
 }
 
-// searchInto fills found, which is contiguous.
-func searchInto(op string, found, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) error {
+// search fills found, which is contiguous.
+func (s *scope) search(found, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) {
 	compute := resultType(sorted, self)
-	keys, err := rowMajor(op, sorted, compute)
-	if err != nil {
-		return err
-	}
-	defer keys.Release()
-	values, err := rowMajor(op, self, compute)
-	if err != nil {
-		return err
-	}
-	defer values.Release()
+	keys, values := s.cast(sorted, compute), s.cast(self, compute)
 	n := sorted.Sizes()[sorted.Dim()-1]
 	rows, step := int64(1), int64(0)
 	if sorted.Dim() > 1 {
@@ -109,31 +86,32 @@ func searchInto(op string, found, sorted, self *tensor.Tensor, right bool, sorte
 	var order *tensor.Tensor
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
-		if order, err = rowMajorCopy(op, sorter, dtype.Int64); err != nil {
-			return err
+		if order = s.fresh(sorter, dtype.Int64); s.Err == nil {
+			bad, found, err := iter.OutOfRange(s.Op, outOfRangeKernel, order, n, false)
+			if s.Err = err; found {
+				s.Err = indexError(s.Op, sorter.Dim()-1, n)(bad)
+			}
 		}
-		defer order.Release()
-		if bad, found, err := iter.OutOfRange(op, outOfRangeKernel, order, n, false); err != nil || found {
-			return cmp.Or(err, indexError(op, sorter.Dim()-1, n)(bad))
-		}
+	}
+	if s.Err != nil {
+		return
 	}
 	fn, size := searchKernel.Row(compute), compute.Size()
 	width := self.Numel() / rows
 	run := func(row, rows, begin, end int64) {
 		at := row*width + begin
-		s := kernel.Scan{In: uintptr(keys.Data()) + uintptr(row*step*size), Outer: rows, N: n, Inner: step, Width: end - begin, Params: [2]int64{flag(right)}}
-		s.Out[0], s.Out[1] = uintptr(values.Data())+uintptr(at*size), uintptr(found.Data())+uintptr(at*8)
+		l := kernel.Scan{In: uintptr(keys.Data()) + uintptr(row*step*size), Outer: rows, N: n, Inner: step, Width: end - begin, Params: [2]int64{flag(right)}}
+		l.Out[0], l.Out[1] = uintptr(values.Data())+uintptr(at*size), uintptr(found.Data())+uintptr(at*8)
 		if order != nil {
-			s.Scratch = uintptr(order.Data()) + uintptr(row*step*8)
+			l.Scratch = uintptr(order.Data()) + uintptr(row*step*8)
 		}
-		kernel.Call(fn, unsafe.Pointer(&s))
+		kernel.Call(fn, unsafe.Pointer(&l))
 	}
 	if rows == 1 {
 		parallel.For(width, iter.Grain/8, func(begin, end int64) { run(0, 1, begin, end) })
 	} else {
 		parallel.For(rows, max(iter.Grain/(8*width), 1), func(begin, end int64) { run(begin, end-begin, 0, width) })
 	}
-	return nil
 }
 
 // elements views the data of a contiguous tensor.

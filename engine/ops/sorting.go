@@ -38,9 +38,6 @@ func lastOrder(ndim, dim int) []int {
 	return order
 }
 
-// ordersInPlace tells whether the output may be the input itself: no line is written before it is sorted.
-func ordersInPlace(op string) bool { return op == "sort" || op == "topk" }
-
 // lines runs a sorting kernel, which needs scratch for some entries, on every line of self along dim, giving keep elements of
 // each. values and indices have self's shape with keep in place of dim's size.
 func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
@@ -97,14 +94,6 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	return nil
 }
 
-// preserved makes an output with self's memory layout, or checks and resizes out.
-func preserved(op string, out, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if out == nil {
-		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, self.Device())
-	}
-	return reductionOutput(op, out, self.Sizes(), d, self)
-}
-
 // Sort orders the elements along dim and tells where they came from. NaN counts as the largest. The order of equal elements
 // is kept, whether stable is asked for or not.
 func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
@@ -112,7 +101,7 @@ func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool
 }
 
 // SortStable is Sort; all sorts here are stable.
-func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (values, indices *tensor.Tensor, err error) {
+func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "sort"
 	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
@@ -121,20 +110,12 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkPair(op, outValues, outIndices, self, self.Sizes(), dtype.Int64); err != nil {
-		return nil, nil, err
-	}
-	if err := checkReduction(op, outIndices, self.Sizes(), dtype.Int64, self); err != nil {
-		return nil, nil, err
-	}
-	if values, err = preserved(op, outValues, self, self.DType()); err != nil {
-		return nil, nil, err
-	}
-	if indices, err = preserved(op, outIndices, self, dtype.Int64); err != nil {
-		return madeTwo(values, nil, outValues, nil, err)
-	}
-	if self.IsMeta() {
-		return values, indices, nil
+	// No line is written before it is sorted, so that the values may be where the elements are.
+	strides := shape.PreserveStrides(self.Sizes(), self.Strides())
+	values := iter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), Strides: strides, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: iter.InPlace}
+	indices := iter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), Strides: strides, DType: dtype.Int64, Device: self.Device(), Exact: true}
+	if err := iter.OpenBoth(&values, &indices, self); err != nil || self.IsMeta() {
+		return iter.DoneBoth(&values, &indices, err)
 	}
 	_, n, _ := lanes(self.Sizes(), at)
 	// Elements of a byte are counted; of others, half of the entries share the indices' memory where they are not too large.
@@ -145,7 +126,7 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	case 8:
 		entries = 2 * n
 	}
-	return madeTwo(values, indices, outValues, outIndices, lines(op, sortKernel, values, indices, self, at, n, entries, [2]int64{flag(descending), n}))
+	return iter.DoneBoth(&values, &indices, lines(op, sortKernel, values.To, indices.To, self, at, n, entries, [2]int64{flag(descending), n}))
 }
 
 func flag(b bool) int64 {
@@ -156,7 +137,7 @@ func flag(b bool) int64 {
 }
 
 // Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
-func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (values, indices *tensor.Tensor, err error) {
+func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "topk"
 	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
@@ -178,20 +159,20 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	} else {
 		k = 1 // the result has one element
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, sizes, dtype.Int64)
+	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, sizes, dtype.Int64, iter.InPlace)
 	if err != nil || self.IsMeta() {
-		return values, indices, err
+		return iter.DoneBoth(&values, &indices, err)
 	}
 	entries, heap := n, k*64 <= n // few enough to keep only them, in a heap
 	if heap {
 		entries = k
 	}
 	params := [2]int64{flag(largest) | flag(sorted)<<1 | flag(heap)<<2, k}
-	return madeTwo(values, indices, outValues, outIndices, lines(op, topkKernel, values, indices, self, at, k, entries, params))
+	return iter.DoneBoth(&values, &indices, lines(op, topkKernel, values.To, indices.To, self, at, k, entries, params))
 }
 
 // selected picks one element of every line along dim.
-func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (values, indices *tensor.Tensor, err error) {
+func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := wantOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
 		return nil, nil, err
 	}
@@ -209,18 +190,18 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err := checkNotEmpty(op, self, mask, false); err != nil {
 		return nil, nil, err
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64)
+	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, iter.Apart)
 	if err != nil || self.IsMeta() {
-		return values, indices, err
+		return iter.DoneBoth(&values, &indices, err)
 	}
 	s := within(op)
 	defer s.Close()
-	v, i := s.Keep(keptDim(op, values, self, mask)), s.Keep(keptDim(op, indices, self, mask))
+	v, i := s.Keep(keptDim(op, values.To, self, mask)), s.Keep(keptDim(op, indices.To, self, mask))
 	if s.Err == nil {
 		_, n, _ := lanes(self.Sizes(), at)
 		s.Err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
 	}
-	return madeTwo(values, indices, outValues, outIndices, s.Err)
+	return iter.DoneBoth(&values, &indices, s.Err)
 }
 
 // keptDim views a reduced tensor with its reduced dimensions back, of size 1.
@@ -266,14 +247,15 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 		}
 		return out, err
 	}
-	flat, err := reshape(op, self, []int64{self.Numel()})
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	flat := s.reshape(self, self.Numel())
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer flat.Release()
 	values, indices, err := selected(op, k, nil, nil, flat, 0, false, 0)
-	indices.Release()
-	return values, err
+	s.Keep(indices, nil)
+	return s.Give(s.Keep(values, err))
 }
 
 // Kthvalue gives the k-th smallest element along dim, counted from 1, and its index. NaN counts as the largest.

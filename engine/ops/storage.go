@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -16,13 +17,14 @@ func FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor,
 	if d == dtype.None {
 		d = dtype.Default()
 	}
+	if data == nil {
+		if n, err := shape.Numel("from_data", size); err != nil || n > 0 {
+			return nil, cmp.Or(err, status.Valuef("from_data: data is NULL but shape %v has %d elements", size, n))
+		}
+	}
 	t, err := tensor.Empty("from_data", size, d, device.Host)
 	if err != nil || t.Numel() == 0 {
 		return t, err
-	}
-	if data == nil {
-		t.Release()
-		return nil, status.Valuef("from_data: data is NULL but shape %v has %d elements", size, t.Numel())
 	}
 	n := t.Numel() * d.Size()
 	copy(unsafe.Slice((*byte)(t.Data()), n), unsafe.Slice((*byte)(data), n))

@@ -214,7 +214,7 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		return nil, s.Err
 	}
 	if found.IsMeta() {
-		return iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
+		return s.result(out, found)
 	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
 	s.Keep(sorted, err)
@@ -228,14 +228,8 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		kernel.Call(fn, unsafe.Pointer(&args))
 	})
 	// Everything is found before out, which may be any of the inputs, is touched.
-	to, err := iter.Output(op, out, elements.Sizes(), dtype.Bool, elements.Device())
-	if err != nil {
-		return nil, err
-	}
 	if invert {
-		_, err = LogicalNot(to, found)
-		return made(to, out, err)
+		_, s.Err = LogicalNot(found, found)
 	}
-	iter.Copy(to, found)
-	return to, nil
+	return s.result(out, found)
 }

@@ -9,62 +9,52 @@ import (
 
 var varOf = newReducer("var")
 
-// moments computes the variance or standard deviation over dim and, when withMean is set, the mean.
-func moments(op string, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root, withMean bool) (spread, mean *tensor.Tensor, err error) {
+// moment computes the variance or, when root is set, the standard deviation over dim.
+func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
-		return nil, nil, status.NotImplementedf("%s: std and var only support floating point and complex dtypes, got %v", op, d)
+		return nil, status.NotImplementedf("%s: std and var only support floating point and complex dtypes, got %v", op, d)
 	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	params := [2]float64{1, 0}
+	by := 1.0
 	if !correction.IsNone() {
-		params[0] = correction.Float()
+		by = correction.Float()
 	}
-	if root {
-		params[1] = 1
-	}
-	s := within(op)
-	defer s.Close()
-	sizes := reducedSizes(self.Sizes(), mask, keepdim)
-	first, second := s.destination(out, sizes, d.ToReal(), d.ToReal(), anyStrides, self), destination{}
-	if withMean {
-		second = s.destination(nil, sizes, d, d, anyStrides, self)
-	}
-	if s.Err == nil && !self.IsMeta() {
-		s.Err = varOf.run(op, d.Compute(), [2]*tensor.Tensor{first.at}, self, mask, params[:]...)
-	}
-	// The running mean of the deviations turns an infinity into NaN, or not, by the order of the elements.
-	if s.Err == nil && withMean && !self.IsMeta() {
-		s.Err = meanOf.run(op, d.Compute(), [2]*tensor.Tensor{second.at}, self, mask)
-	}
-	if spread, err = s.deliver(first); err != nil || !withMean {
-		return spread, nil, err
-	}
-	mean, err = s.deliver(second)
-	return madeTwo(spread, mean, out, nil, err)
+	return varOf.reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
 }
 
-func one(spread, _ *tensor.Tensor, err error) (*tensor.Tensor, error) { return spread, err }
+// withMean is moment beside the mean. The running mean of the deviations turns an infinity into NaN, or not, by the order of the
+// elements, and so is not the mean.
+func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (spread, mean *tensor.Tensor, err error) {
+	s := within(op)
+	defer s.Close()
+	if spread = s.Keep(moment(op, nil, self, dim, correction, keepdim, root)); s.Err != nil {
+		return nil, nil, s.Err
+	}
+	mask, _ := shape.WrapDims(op, dim, self.Dim(), true)
+	mean = s.Keep(meanOf.reduce(op, nil, self, mask, keepdim, self.DType(), self.DType()))
+	return s.GiveBoth(spread, mean)
+}
 
 // VarCorrection is the variance over dim: squared deviations divided by the number of elements less correction.
 func VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
-	return one(moments("var", out, self, dim, correction, keepdim, false, false))
+	return moment("var", out, self, dim, correction, keepdim, false)
 }
 
 // StdCorrection is the square root of VarCorrection.
 func StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
-	return one(moments("std", out, self, dim, correction, keepdim, true, false))
+	return moment("std", out, self, dim, correction, keepdim, true)
 }
 
 // VarMeanCorrection is the variance and the mean over dim.
 func VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return moments("var_mean", nil, self, dim, correction, keepdim, false, true)
+	return withMean("var_mean", self, dim, correction, keepdim, false)
 }
 
 // StdMeanCorrection is the standard deviation and the mean over dim.
 func StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return moments("std_mean", nil, self, dim, correction, keepdim, true, true)
+	return withMean("std_mean", self, dim, correction, keepdim, true)
 }

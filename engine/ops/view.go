@@ -86,12 +86,13 @@ func Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, e
 
 // Ravel is a contiguous one-dimensional tensor of the elements.
 func Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
-	ordered, err := rowMajor("ravel", self, self.DType())
-	if err != nil {
-		return nil, err
+	s := within("ravel")
+	defer s.Close()
+	ordered := s.cast(self, self.DType())
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer ordered.Release()
-	return ordered.View("ravel", []int64{ordered.Numel()}, []int64{1}, ordered.Offset())
+	return ordered.View(s.Op, []int64{ordered.Numel()}, []int64{1}, ordered.Offset())
 }
 
 // Expand repeats dimensions of size 1, and adds leading ones, without copying.
@@ -169,11 +170,12 @@ func NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length i
 
 // NarrowCopy is a copy of Narrow's view.
 func NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
-	part, err := Narrow(self, dim, start, length)
-	if err != nil {
-		return nil, err
+	s := within("narrow_copy")
+	defer s.Close()
+	part := s.Keep(Narrow(self, dim, start, length))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer part.Release()
 	return copyOf("narrow_copy", out, part)
 }
 

@@ -71,11 +71,12 @@ func AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func adjoint(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
-	turned, err := matrixTranspose(op, self)
-	if err != nil {
-		return nil, err
+	s := within(op)
+	defer s.Close()
+	turned := s.Keep(matrixTranspose(op, self))
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	defer turned.Release()
 	return Conj(turned)
 }
 

@@ -4,34 +4,22 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-func releaseAll(tensors []*tensor.Tensor) {
-	for _, t := range tensors {
-		t.Release()
-	}
-}
-
 // pieces views one range of dimension d for each of the sizes that next gives until it reports false.
 func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
 	if err := checkPieces(op, int64(n)); err != nil {
 		return nil, err
 	}
-	out := make([]*tensor.Tensor, 0, n)
-	for i := range n {
+	return owner.List(n, func(i int) (*tensor.Tensor, error) {
 		start, length := rangeOf(i)
-		t, err := view.Narrow(op, self, int64(d), start, length)
-		if err != nil {
-			releaseAll(out)
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	return out, nil
+		return view.Narrow(op, self, int64(d), start, length)
+	})
 }
 
 // MaxTensors is how many tensors a program can have handles of.
@@ -135,14 +123,9 @@ func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if err := checkPieces("unbind", self.Sizes()[d]); err != nil {
 		return nil, err
 	}
-	out := make([]*tensor.Tensor, self.Sizes()[d])
-	for i := range out {
-		if out[i], err = view.Select("unbind", self, int64(d), int64(i)); err != nil {
-			releaseAll(out[:i])
-			return nil, err
-		}
-	}
-	return out, nil
+	return owner.List(int(self.Sizes()[d]), func(i int) (*tensor.Tensor, error) {
+		return view.Select("unbind", self, int64(d), int64(i))
+	})
 }
 
 func tensorSplitSections(op string, self *tensor.Tensor, sections int64, d int) ([]*tensor.Tensor, error) {
@@ -160,22 +143,15 @@ func tensorSplitSections(op string, self *tensor.Tensor, sections int64, d int) 
 }
 
 func tensorSplitIndices(op string, self *tensor.Tensor, indices []int64, d int) ([]*tensor.Tensor, error) {
-	out := make([]*tensor.Tensor, 0, len(indices)+1)
 	start := int64(0)
-	for i := range len(indices) + 1 {
-		stop := int64(math.MaxInt64)
+	return owner.List(len(indices)+1, func(i int) (*tensor.Tensor, error) {
+		from, stop := start, int64(math.MaxInt64)
 		if i < len(indices) {
 			stop = indices[i]
 		}
-		t, err := view.Slice(op, self, int64(d), start, stop, 1)
-		if err != nil {
-			releaseAll(out)
-			return nil, err
-		}
-		out = append(out, t)
 		start = stop
-	}
-	return out, nil
+		return view.Slice(op, self, int64(d), from, stop, 1)
+	})
 }
 
 // TensorSplit cuts a dimension into pieces whose sizes differ by at most 1.

@@ -11,15 +11,19 @@ import (
 // moment it is made, and one deferred Close releases it on every way out. What is built on a scope does nothing after the
 // first error, so that a composition reads like a formula.
 type Scope struct {
-	Op   string // in errors
-	Err  error  // the first one
-	made []*tensor.Tensor
-	room [6]*tensor.Tensor // for the first of them
+	Op    string // in errors
+	Err   error  // the first one
+	room  [6]*tensor.Tensor
+	count int              // of the temporaries in room
+	more  []*tensor.Tensor // where there are more; a list in room would move the scope to the heap
 }
 
 // Close releases every temporary.
 func (s *Scope) Close() {
-	for _, t := range s.made {
+	for _, t := range s.room[:s.count] {
+		t.Release()
+	}
+	for _, t := range s.more {
 		t.Release()
 	}
 }
@@ -29,11 +33,13 @@ func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	if s.Err == nil {
 		s.Err = err
 	}
-	if t != nil {
-		if s.made == nil {
-			s.made = s.room[:0]
-		}
-		s.made = append(s.made, t)
+	switch {
+	case t == nil:
+	case s.count < len(s.room):
+		s.room[s.count] = t
+		s.count++
+	default:
+		s.more = append(s.more, t)
 	}
 	return t
 }
@@ -43,11 +49,26 @@ func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if i := slices.Index(s.made, t); i >= 0 {
-		s.made = slices.Delete(s.made, i, i+1)
+	if i := slices.Index(s.more, t); i >= 0 {
+		s.more = slices.Delete(s.more, i, i+1)
+		return t, nil
+	}
+	if i := slices.Index(s.room[:s.count], t); i >= 0 {
+		s.count--
+		s.room[i] = s.room[s.count]
 		return t, nil
 	}
 	return t.Alias(), nil
+}
+
+// GiveBoth hands two results over.
+func (s *Scope) GiveBoth(first, second *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	first, _ = s.Give(first)
+	second, _ = s.Give(second)
+	return first, second, nil
 }
 
 // GiveAll hands a list over.
@@ -57,6 +78,22 @@ func (s *Scope) GiveAll(list []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	}
 	for i, t := range list {
 		list[i], _ = s.Give(t)
+	}
+	return list, nil
+}
+
+// List makes n tensors; where one cannot be made, those before it are released.
+func List(n int, piece func(i int) (*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
+	list := make([]*tensor.Tensor, 0, n)
+	for i := range n {
+		t, err := piece(i)
+		if err != nil {
+			for _, t := range list {
+				t.Release()
+			}
+			return nil, err
+		}
+		list = append(list, t)
 	}
 	return list, nil
 }

@@ -1,0 +1,186 @@
+package iter_test
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var meta = device.Device{Type: device.Meta, Index: -1}
+
+// floats is an output for n floats.
+func floats(out *tensor.Tensor, sharing iter.Sharing, n int64) iter.Output {
+	return iter.Output{Op: "op", Out: out, Sizes: []int64{n}, DType: dtype.Float32, Device: device.Host, Sharing: sharing}
+}
+
+// What an output may share with an input, before it is resized and after.
+func TestOutputsShareMemory(t *testing.T) {
+	base := zeros(t, dtype.Float32, 12)
+	even, odd := view(t, base, []int64{6}, []int64{2}, 0), view(t, base, []int64{6}, []int64{2}, 1)
+	head, tail := view(t, base, []int64{7}, []int64{1}, 0), view(t, base, []int64{7}, []int64{1}, 5)
+	same := view(t, base, []int64{7}, []int64{1}, 0)
+	const overlap, inPlace = "some elements of the input tensor and the written-to tensor refer to a single memory location", "doesn't match the broadcast shape"
+	for _, c := range []struct {
+		out, in *tensor.Tensor
+		n       int64
+		sharing iter.Sharing
+		refused string
+		direct  bool
+	}{
+		{even, odd, 6, iter.Apart, "", true},
+		{head, tail, 7, iter.Apart, overlap, false},
+		{head, same, 7, iter.Apart, overlap, false},
+		{head, head, 7, iter.Apart, overlap, false},
+		{head, head, 7, iter.InPlace, "", true},
+		{head, same, 7, iter.InPlace, "", true},
+		{head, tail, 7, iter.InPlace, overlap, false},
+		{head, head, 3, iter.InPlace, inPlace, false},
+		{head, head, 7, iter.Beside, "", false},
+		{head, tail, 7, iter.Beside, "", false},
+		{even, odd, 6, iter.Beside, "", true},
+		{head, same, 7, iter.InPlaceOrBeside, "", true},
+		{head, tail, 7, iter.InPlaceOrBeside, "", false},
+	} {
+		o := floats(c.out, c.sharing, c.n)
+		before := storage.MemoryStats().Storages
+		err := o.Open(c.in)
+		if c.refused != "" {
+			assert.ErrorContains(t, err, c.refused)
+		} else if assert.NoError(t, err) {
+			assert.Equal(t, c.direct, o.To == c.out)
+		}
+		result, err := o.Done(err)
+		assert.Equal(t, err == nil, result == c.out)
+		assert.Equal(t, before, storage.MemoryStats().Storages, "what was made beside an output is released")
+	}
+}
+
+// An output that would reach into an input once it has the result's shape shares memory with it already.
+func TestResizedOutputsShareMemory(t *testing.T) {
+	base := zeros(t, dtype.Float32, 8)
+	input := view(t, base, []int64{4}, []int64{1}, 4)
+	for _, c := range []struct {
+		n       int64
+		sharing iter.Sharing
+		refused bool
+		direct  bool
+	}{
+		{4, iter.Apart, false, true},
+		{5, iter.Apart, true, false},
+		{5, iter.InPlace, true, false},
+		{4, iter.Beside, false, true},
+		{5, iter.Beside, false, false},
+	} {
+		out := view(t, base, []int64{1}, []int64{1}, 0)
+		o := floats(out, c.sharing, c.n)
+		err := o.Open(input)
+		assert.Equal(t, c.refused, err != nil, "%v", c)
+		if err != nil {
+			assert.Equal(t, []int64{1}, out.Sizes(), "a refused output keeps its shape")
+			continue
+		}
+		assert.Equal(t, c.direct, o.To == out, "%v", c)
+		_, err = o.Done(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{c.n}, out.Sizes())
+	}
+}
+
+// Every refusal names the operator, what was given and what is wanted, and leaves the output alone.
+func TestOutputsAreRefused(t *testing.T) {
+	bytes := make([]byte, 16)
+	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true)
+	require.NoError(t, err)
+	t.Cleanup(frozen.Release)
+	integers := zeros(t, dtype.Int64, 2)
+	repeated := view(t, zeros(t, dtype.Float32, 1), []int64{4}, []int64{0}, 0)
+	elsewhere := floats(zeros(t, dtype.Float32, 2), iter.Apart, 4)
+	elsewhere.Device = meta
+	exact := floats(zeros(t, dtype.Float64, 2), iter.Apart, 4)
+	exact.Exact, exact.Name = true, "values"
+	for want, o := range map[string]iter.Output{
+		"op: expected values to have dtype float32, the result's, but got float64":                                 exact,
+		"op: result type float32 can't be cast to the desired output type int64 of out; give one of dtype float32": floats(integers, iter.Apart, 4),
+		"op: expected out to be on device meta, as the result is, but it is on cpu":                                elsewhere,
+		"op: the written-to tensor is read-only memory of another owner; clone() it first":                         floats(frozen, iter.Apart, 4),
+		"op: unsupported operation: more than one element of the written-to tensor":                                floats(repeated, iter.Apart, 4),
+	} {
+		sizes := o.Out.Sizes()
+		result, err := o.Done(o.Open())
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, result)
+		assert.Equal(t, sizes, o.Out.Sizes())
+	}
+	huge := floats(zeros(t, dtype.Float32, 2), iter.Beside, 0)
+	huge.Sizes = []int64{1 << 40, 1 << 40}
+	_, err = huge.Done(huge.Open())
+	assert.Error(t, err)
+	assert.Equal(t, []int64{2}, huge.Out.Sizes())
+}
+
+// Of two outputs, neither changes where one is refused.
+func TestTwoOutputs(t *testing.T) {
+	base := zeros(t, dtype.Float32, 8)
+	low, high := view(t, base, []int64{2}, []int64{1}, 0), view(t, base, []int64{2}, []int64{1}, 2)
+	for _, c := range []struct {
+		second  *tensor.Tensor
+		n       int64
+		refused string
+	}{
+		{low, 2, "the outputs share memory"},
+		{high, 2, ""},
+		{high, 3, "the outputs share memory"},
+		{zeros(t, dtype.Int64, 1), 3, "can't be cast"},
+	} {
+		first, second := floats(low, iter.Apart, c.n), floats(c.second, iter.Apart, c.n)
+		sizes := c.second.Sizes()
+		a, b, err := iter.DoneBoth(&first, &second, iter.OpenBoth(&first, &second))
+		if c.refused == "" {
+			require.NoError(t, err)
+			assert.True(t, a == low && b == c.second)
+			continue
+		}
+		assert.ErrorContains(t, err, c.refused)
+		assert.Equal(t, []int64{2}, low.Sizes())
+		assert.Equal(t, sizes, c.second.Sizes())
+	}
+}
+
+// What a kernel writes in another dtype is converted, to a fresh result as to an output.
+func TestOutputsAreConverted(t *testing.T) {
+	for _, out := range []*tensor.Tensor{nil, zeros(t, dtype.Float64, 1)} {
+		o := iter.Output{Op: "op", Out: out, Sizes: []int64{2}, DType: dtype.Float16, Device: device.Host, RowMajor: true, Writes: dtype.Float32, Sharing: iter.Beside}
+		require.NoError(t, o.Open())
+		assert.Equal(t, dtype.Float32, o.To.DType())
+		for i := range int64(2) {
+			tensor.Put(unsafe.Add(o.To.Data(), 4*i), dtype.Float32, dtype.FloatScalar(1.5))
+		}
+		result, err := o.Done(nil)
+		require.NoError(t, err)
+		assert.Equal(t, 1.5, result.At([]int64{1}).Float())
+		if out == nil {
+			assert.Equal(t, dtype.Float16, result.DType())
+			result.Release()
+		} else {
+			assert.True(t, result == out)
+		}
+	}
+}
+
+// Where there are too many elements to look at, a doubtful case counts as an overlap.
+func TestOverlapOfManyElements(t *testing.T) {
+	const n = 1 << 27
+	many, err := tensor.EmptyStrided("test", []int64{n}, []int64{2}, dtype.Uint8, meta)
+	require.NoError(t, err)
+	t.Cleanup(many.Release)
+	few := view(t, many, []int64{3}, []int64{2}, 4)
+	assert.True(t, iter.Overlaps(many, few))
+	assert.True(t, iter.Overlaps(few, many))
+}

@@ -1,0 +1,143 @@
+package owner_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// releasers are the functions that give up by hand what no scope keeps, for it is no tensor.
+var releasers = map[string]string{
+	"../ops/copy_storage.go Set":          "a storage",
+	"../ops/storage_shared.go FromFile":   "a storage",
+	"../ops/files.go SafetensorsSaveFile": "the image of a file",
+	"../ops/files.go SafetensorsSave":     "the image of a file",
+	"../ops/files.go NpySave":             "the image of a file",
+	"../ops/files.go NpySaveBytes":        "the image of a file",
+}
+
+// What an operator makes belongs to a scope or to an output, which release it on every way out: none does so by hand.
+func TestOperatorsReleaseNothingByHand(t *testing.T) {
+	files := token.NewFileSet()
+	used := map[string]bool{}
+	for _, folder := range []string{"../ops", "../composite"} {
+		paths, err := filepath.Glob(folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			for _, d := range file.Decls {
+				name := ""
+				if f, ok := d.(*ast.FuncDecl); ok {
+					name = path + " " + f.Name.Name
+				}
+				ast.Inspect(d, func(n ast.Node) bool {
+					if x, ok := n.(*ast.SelectorExpr); ok && x.Sel.Name == "Release" {
+						used[name] = true
+						assert.Contains(t, releasers, name, "%v: keep it in an owner.Scope, or write to an iter.Output", files.Position(x.Pos()))
+					}
+					return true
+				})
+			}
+		}
+	}
+	for name := range releasers {
+		assert.Contains(t, used, name, "it releases nothing; take it off the list")
+	}
+}
+
+func made(t *testing.T) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.Empty("test", []int64{2}, dtype.Float32, device.Host)
+	require.NoError(t, err)
+	return x
+}
+
+// A scope releases all that it keeps but what it gives, however much that is.
+func TestScopeReleasesWhatItKeeps(t *testing.T) {
+	for _, n := range []int{1, 3, 6, 7, 20} {
+		for given := range n {
+			before := storage.MemoryStats().Storages
+			s := owner.Scope{Op: "test"}
+			var list []*tensor.Tensor
+			for range n {
+				list = append(list, s.Keep(made(t), nil))
+			}
+			got, err := s.Give(list[given])
+			require.NoError(t, err)
+			assert.True(t, got == list[given])
+			s.Close()
+			assert.Equal(t, before+1, storage.MemoryStats().Storages, "%d of %d", given, n)
+			got.Release()
+		}
+	}
+}
+
+func TestScopeGivesSeveral(t *testing.T) {
+	before := storage.MemoryStats().Storages
+	s := owner.Scope{Op: "test"}
+	a, b, foreign := s.Keep(made(t), nil), s.Keep(made(t), nil), made(t)
+	first, second, err := s.GiveBoth(b, foreign)
+	require.NoError(t, err)
+	assert.True(t, first == b)
+	assert.True(t, second != foreign && second.Storage() == foreign.Storage(), "what is another's is given as an alias")
+	rest, err := s.GiveAll([]*tensor.Tensor{a})
+	require.NoError(t, err)
+	s.Close()
+	for _, x := range append(rest, first, second, foreign) {
+		x.Release()
+	}
+	assert.Equal(t, before, storage.MemoryStats().Storages)
+}
+
+func TestScopeGivesNothingAfterAnError(t *testing.T) {
+	before := storage.MemoryStats().Storages
+	s := owner.Scope{Op: "test"}
+	x := s.Keep(made(t), nil)
+	failed := errors.New("first")
+	s.Keep(nil, failed)
+	s.Keep(made(t), errors.New("second"))
+	_, err := s.Give(x)
+	assert.Equal(t, failed, err)
+	_, _, err = s.GiveBoth(x, x)
+	assert.Equal(t, failed, err)
+	_, err = s.GiveAll([]*tensor.Tensor{x})
+	assert.Equal(t, failed, err)
+	s.Close()
+	assert.Equal(t, before, storage.MemoryStats().Storages)
+}
+
+func TestListReleasesWhatIsNotWhole(t *testing.T) {
+	before := storage.MemoryStats().Storages
+	for failing := range 4 {
+		list, err := owner.List(3, func(i int) (*tensor.Tensor, error) {
+			if i == failing {
+				return nil, fmt.Errorf("piece %d", i)
+			}
+			return made(t), nil
+		})
+		assert.Equal(t, failing < 3, err != nil)
+		for _, x := range list {
+			x.Release()
+		}
+		assert.Equal(t, before, storage.MemoryStats().Storages)
+	}
+}
