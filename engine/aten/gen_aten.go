@@ -917,7 +917,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 		err = refused("zeros", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
 	wrote(out)
 	return
@@ -932,7 +932,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 		err = refused("ones", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Ones(out, size, d, layout, dev)
 	wrote(out)
 	return
@@ -947,7 +947,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 		err = refused("full", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
 	wrote(out)
 	return
@@ -962,7 +962,7 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 		err = refused("empty", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
 	wrote(out)
 	return
@@ -995,7 +995,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 		err = refused("arange", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
 	wrote(out)
 	return
@@ -1010,7 +1010,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 		err = refused("arange", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
 	wrote(out)
 	return
@@ -1025,7 +1025,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 		err = refused("arange", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Arange(out, end, d, layout, dev)
 	wrote(out)
 	return
@@ -1040,7 +1040,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 		err = refused("range", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
 	wrote(out)
 	return
@@ -1055,7 +1055,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 		err = refused("linspace", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
 	wrote(out)
 	return
@@ -1100,7 +1100,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 		err = refused("logspace", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
 	wrote(out)
 	return
@@ -1145,7 +1145,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 		err = refused("eye", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Eye(out, n, d, layout, dev)
 	wrote(out)
 	return
@@ -1160,7 +1160,7 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 		err = refused("eye", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
 	wrote(out)
 	return
@@ -3127,7 +3127,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 		err = refused("rand", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3142,7 +3142,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 		err = refused("randn", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3157,7 +3157,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 		err = refused("randint", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3172,7 +3172,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 		err = refused("randint", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3187,7 +3187,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 		err = refused("randperm", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
 	wrote(out)
 	return
@@ -3264,7 +3264,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 		err = refused("normal", key)
 		return
 	}
-	dev = c.place(dev)
+	dev = c.place(dev, out)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
 	wrote(out)
 	return

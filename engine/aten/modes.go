@@ -3,6 +3,7 @@ package aten
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Modes are what a thread has set for the calls that it makes. Whoever lets threads in keeps one for each.
@@ -34,12 +35,12 @@ func (c Ctx) set(op string, change func(*Modes)) error {
 	return nil
 }
 
-// place is the device of a factory that is given d.
-func (c Ctx) place(d device.Device) device.Device {
-	if d.IsNone() {
-		return c.now().Device
+// place is the device of a factory that is given d. One that is given an output has that to follow.
+func (c Ctx) place(d device.Device, outs ...*tensor.Tensor) device.Device {
+	if !d.IsNone() || len(outs) > 0 && outs[0] != nil {
+		return d
 	}
-	return d
+	return c.now().Device
 }
 
 // SetDefaultDevice is the operator set_default_device.

@@ -287,7 +287,11 @@ func (f *function) call(b *strings.Builder) {
 		return
 	}
 	if name := f.placed(); name != "" {
-		fmt.Fprintf(b, "%[1]s = c.place(%[1]s)\n", name)
+		outs := "" // where one is given, it is followed
+		for _, p := range f.written {
+			outs += ", " + p.name
+		}
+		fmt.Fprintf(b, "%[1]s = c.place(%[1]s%[2]s)\n", name, outs)
 	}
 	if len(f.written) == 0 {
 		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.arguments())
