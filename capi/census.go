@@ -19,12 +19,10 @@ func census() map[dtype.DType]ops.Usage {
 	defer slots.Unlock()
 	for i := range slots.made {
 		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
-		var v viewed
 		t := s.tensor // another thread may take or empty the slot meanwhile
+		v := viewed{s.storage, dtype.None}
 		if t != nil {
 			v = viewed{t.Storage(), t.DType()}
-		} else {
-			v = viewed{s.storage(), dtype.None}
 		}
 		if v.storage == nil {
 			continue

@@ -97,7 +97,7 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 }
 
 func (f frame) storage(i int) *storage.Storage {
-	s := of(at[*C.lt_slot](f.value(i))).storage()
+	s := of(at[*C.lt_slot](f.value(i))).storage
 	if s.Moving() {
 		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))
 	}

@@ -6,10 +6,10 @@ import (
 	pointer "github.com/mattn/go-pointer"
 )
 
-// C must not keep Go pointers: Go objects that it keeps go by names of go-pointer's, which is the one place for this. So it
-// is for the storages and generators behind handles, and for whatever C is to hand back to Go later, such as the context of a
-// callback. Tensors alone, which are made and freed by the million, are found by the number of their slot: a name costs a lock,
-// an entry of a map and a block of malloc's.
+// C must not keep Go pointers: Go objects that it keeps go by names of go-pointer's, and this is the one place that gives such
+// names. So it is for the generators behind handles, and for whatever C is to hand back to Go later, such as the context of a
+// callback. Tensors and storages, which are made and freed by the million and which calls pin, are found by the number of their
+// slot instead: a name costs a lock, an entry of a map and a block of malloc's.
 
 // name is what C calls v by. It keeps v alive until it is forgotten.
 func name(v any) unsafe.Pointer { return pointer.Save(v) }
@@ -20,9 +20,5 @@ func named[T any](name unsafe.Pointer) T {
 	return v
 }
 
-// forget gives a name up, and tells what it was of.
-func forget(name unsafe.Pointer) any {
-	v := pointer.Restore(name)
-	pointer.Unref(name)
-	return v
-}
+// forget gives a name up.
+func forget(name unsafe.Pointer) { pointer.Unref(name) }

@@ -24,10 +24,8 @@ func init() {
 	threads.waiting = (*atomic.Int32)(unsafe.Pointer(&C.lt_waiting))
 	storage.UsedElsewhere = func(s *storage.Storage) bool {
 		return usedElsewhere(func(x *slot) bool {
-			if t := x.tensor; t != nil { // a slot that its pin does not keep may be taken or emptied meanwhile
-				return t.Storage() == s
-			}
-			return x.storage() == s
+			t := x.tensor // a slot that its pin does not keep may be taken or emptied meanwhile
+			return x.storage == s || t != nil && t.Storage() == s
 		})
 	}
 	tensor.UsedElsewhere = func(t *tensor.Tensor) bool {

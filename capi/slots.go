@@ -21,9 +21,10 @@ const quarantine = 512
 
 // slot is the Go side of a handle's C struct.
 type slot struct {
-	c      *C.lt_slot
-	tensor *tensor.Tensor // nil where the handle is that of another object, which has a name
-	dims   *C.int64_t     // what sizes and strides take that are too many for the C struct; kept for the handles to come
+	c       *C.lt_slot
+	tensor  *tensor.Tensor
+	storage *storage.Storage
+	dims    *C.int64_t // what sizes and strides take that are too many for the C struct; kept for the handles to come
 }
 
 // chunkSlots are made at a time, and never freed.
@@ -180,20 +181,22 @@ func queue(c *C.lt_slot) {
 }
 
 func release(thread *C.lt_thread, s *slot) {
-	t, key := s.tensor, s.c.name
+	t, st := s.tensor, s.storage
+	if s.c.name != nil {
+		forget(s.c.name)
+		s.c.name = nil
+	}
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
-	s.tensor, s.c.name = nil, nil
+	s.tensor, s.storage = nil, nil
 	put(thread, s.c)
 	if t != nil {
 		t.Recycle()
-	} else if st, ok := forget(key).(*storage.Storage); ok {
+	}
+	if st != nil {
 		st.Release()
 	}
 }
-
-// storage is that of a storage's handle, nil for other handles.
-func (s *slot) storage() *storage.Storage { return named[*storage.Storage](s.c.name) }
 
 // generator is that of a generator's handle.
 func (s *slot) generator() *random.Generator { return named[*random.Generator](s.c.name) }
@@ -233,7 +236,7 @@ func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {
 		st.Release()
 		return nil, err
 	}
-	s.c.name = name(st)
+	s.storage = st
 	return publish(s, C.LT_STORAGE, large(st)), nil
 }
 

@@ -15,7 +15,7 @@ enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 <
 typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
-  void *name;            // of the Go object, where it is not a tensor
+  void *name;            // of the Go object, where it is neither a tensor nor a storage
   struct lt_slot *next;  // in the queue of freed slots, or in a list of free ones
   int64_t queued;        // length of that queue from this slot on
   uint8_t kind;

@@ -81,6 +81,12 @@ static void follows(void) {
   OK(tensor_ones(SIZE, 1, TENSOR_FLOAT32, TENSOR_STRIDED, (tensor_device){TENSOR_CPU, -1}, &out));
   OK(tensor_zeros_out(SIZE, 1, TENSOR_FLOAT32, TENSOR_STRIDED, NONE, out));
   CHECK(tensor_get_device(out).type == TENSOR_CPU && data_of(out)[0] == 0);
+  OK(tensor_zeros(SIZE, 1, TENSOR_FLOAT32, TENSOR_STRIDED, META, &t));
+  OK(tensor_set_default_device(NONE));
+  OK(tensor_zeros_out(SIZE, 1, TENSOR_FLOAT32, TENSOR_STRIDED, NONE, t));
+  CHECK(tensor_get_device(t).type == TENSOR_META);
+  OK(tensor_free(t));
+  OK(tensor_set_default_device(META));
   OK(tensor_generator_new(NONE, &g));
   OK(tensor_storage_new(8, NONE, &s));
   OK(tensor_storage_get_device(s, &d));

@@ -176,4 +176,8 @@ def test_factories_that_have_a_device_do_not_heed_the_default():
     x = torch.ones(2)
     with torch.device("meta"):
         assert torch.zeros_like(x).is_cpu and x.new_ones(3).is_cpu and x.to(torch.float64).is_cpu
+        assert torch.zeros(2, out=x).is_cpu and torch.arange(2, out=x).tolist() == [0, 1] and torch.rand(2, out=x).is_cpu
         assert torch.Generator().device.type == "cpu" and torch.UntypedStorage(4).device.type == "cpu"
+    with torch.device("cpu"):
+        out = torch.empty(2, device="meta")
+        assert torch.zeros(2, out=out).is_meta and torch.arange(2, out=out).is_meta and torch.rand(2, out=out).is_meta
