@@ -38,6 +38,7 @@ type Output struct {
 	Writes   dtype.DType // then, the dtype that it writes
 	To       *tensor.Tensor
 	resizes  bool // Out has another shape than the result
+	beside   bool // To is not the result yet
 }
 
 // Open checks Out, of which inputs may be part, and makes or resizes what is written.
@@ -104,6 +105,13 @@ func openBoth(first, second *Output, inputs []*tensor.Tensor) error {
 
 // Done hands over the result, unless err tells that it could not be computed.
 func (o *Output) Done(err error) (*tensor.Tensor, error) {
+	if err == nil && !o.beside {
+		return o.To, nil
+	}
+	return o.finish(err)
+}
+
+func (o *Output) finish(err error) (*tensor.Tensor, error) {
 	if err == nil {
 		err = o.settle()
 	}
@@ -216,9 +224,10 @@ func (o *Output) apart(other *Output) error {
 // open makes To.
 func (o *Output) open(inputs []*tensor.Tensor) (err error) {
 	switch {
-	case o.Out == nil && o.Strides != nil:
-		o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.written(), o.Device)
+	case o.Out == nil && !o.RowMajor:
+		o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.DType, o.Device)
 	case o.Out == nil || !o.direct(inputs):
+		o.beside = o.Out != nil || o.Writes != o.DType
 		o.To, err = tensor.Empty(o.Op, o.Sizes, o.written(), o.Device)
 	default:
 		o.To = o.Out
@@ -249,7 +258,7 @@ func (o *Output) direct(inputs []*tensor.Tensor) bool {
 func (o *Output) settle() error {
 	to := o.Out
 	switch {
-	case to == o.To || to == nil && o.To.DType() == o.DType:
+	case !o.beside:
 		return nil
 	case to == nil:
 		var err error

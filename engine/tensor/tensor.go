@@ -75,7 +75,8 @@ func Zeros(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor,
 	return create(op, sizes, nil, d, dev, true)
 }
 
-// EmptyStrided makes a tensor with the given strides, which must not be negative, over a storage just large enough.
+// EmptyStrided makes a tensor with the given strides, which must not be negative, over a storage just large enough; nil are those of
+// a contiguous one.
 func EmptyStrided(op string, sizes, strides []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
 	return create(op, sizes, strides, d, dev, false)
 }
