@@ -184,8 +184,10 @@ func (o *Output) checkShape() error {
 	if o.resizes = !slices.Equal(o.Out.Sizes(), o.Sizes); !o.resizes {
 		return Writable(o.Op, o.Out)
 	}
-	_, err := shape.Numel(o.Op, o.Sizes)
-	return cmp.Or(err, Fillable(o.Op, o.Out))
+	if err := Fillable(o.Op, o.Out); err != nil {
+		return err
+	}
+	return o.Out.CheckResize(o.Op, o.Sizes)
 }
 
 // clashes tells whether writing to Out changes elements of an input that are still to be read.

@@ -294,6 +294,9 @@ func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source
 
 // reduced is self, in place or in another tensor, with the source combined into it.
 func (s *scattering) reduced(out, self *tensor.Tensor, name string, includeSelf bool) (*tensor.Tensor, error) {
+	if s.Err == nil && name == "mean" && self.DType() == dtype.Bool {
+		s.Err = status.NotImplementedf("%s: mean is not implemented for dtype bool", s.Op)
+	}
 	return s.modified(out, self, iter.Writable, shape.Contiguous, func(to *tensor.Tensor) { s.reduce(to, name, includeSelf) })
 }
 
@@ -326,9 +329,6 @@ func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor
 func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
 	if err := oneOf("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
-	}
-	if self.DType() == dtype.Bool && reduce == "mean" {
-		return nil, status.NotImplementedf("index_reduce: mean is not implemented for dtype bool")
 	}
 	s := newIndexing("index_reduce", self, dim, index, source, true)
 	defer s.Close()

@@ -235,15 +235,25 @@ func (s *Storage) move(op string, change func() error) error {
 	return change()
 }
 
-// Resize changes the size, keeping the bytes that fit; new bytes are arbitrary.
-func (s *Storage) Resize(op string, nbytes int64) error {
+// CheckResize refuses a size that the storage cannot be given.
+func (s *Storage) CheckResize(op string, nbytes int64) error {
 	switch {
 	case nbytes < 0:
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
+	case nbytes != s.nbytes && !s.Resizable():
+		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.holder())
+	}
+	return nil
+}
+
+// Resize changes the size, keeping the bytes that fit; new bytes are arbitrary.
+func (s *Storage) Resize(op string, nbytes int64) error {
+	if err := s.CheckResize(op, nbytes); err != nil {
+		return err
+	}
+	switch {
 	case nbytes == s.nbytes:
 		return nil
-	case !s.Resizable():
-		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.holder())
 	case s.device.Type == device.Meta || nbytes <= s.block.Size && nbytes > 0:
 		s.nbytes = nbytes
 		return nil

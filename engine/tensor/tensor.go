@@ -295,22 +295,40 @@ func (t *Tensor) Resize(op string, sizes []int64) error {
 
 // ResizeStrided is Resize to given strides.
 func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
-	if _, err := shape.Numel(op, sizes); err != nil {
-		return err
-	}
-	_, hi, err := shape.Span(op, sizes, strides, t.offset)
+	need, err := t.needs(op, sizes, strides)
 	if err != nil {
 		return err
 	}
-	if hi >= (1<<62)/t.dtype.Size() {
-		return status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, t.dtype)
-	}
-	if need := (hi + 1) * t.dtype.Size(); need > t.storage.Nbytes() {
+	if need > t.storage.Nbytes() {
 		if err := t.storage.Resize(op, need); err != nil {
 			return err
 		}
 	}
 	return t.SetGeometry(op, sizes, strides, t.offset)
+}
+
+// CheckResize refuses sizes that Resize cannot give t.
+func (t *Tensor) CheckResize(op string, sizes []int64) error {
+	need, err := t.needs(op, sizes, shape.ContiguousStrides(sizes))
+	if err != nil || need <= t.storage.Nbytes() {
+		return err
+	}
+	return t.storage.CheckResize(op, need)
+}
+
+// needs is the number of bytes that the storage must have for a geometry.
+func (t *Tensor) needs(op string, sizes, strides []int64) (int64, error) {
+	if _, err := shape.Numel(op, sizes); err != nil {
+		return 0, err
+	}
+	_, hi, err := shape.Span(op, sizes, strides, t.offset)
+	if err != nil {
+		return 0, err
+	}
+	if hi >= (1<<62)/t.dtype.Size() {
+		return 0, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, t.dtype)
+	}
+	return (hi + 1) * t.dtype.Size(), nil
 }
 
 // Alias is another tensor with the same storage and geometry.

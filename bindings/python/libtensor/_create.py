@@ -60,7 +60,7 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
     if is_array(data) and getattr(data, "ndim", 1):
-        return _dlpack.from_array(data).to(dtype=dtype, device=device)
+        return _dlpack.from_array(data).to(dtype=dtype, device=device or default_device())
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -74,7 +74,10 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         _errors.unsupported(True, False)
     dtype = as_dtype(dtype)
     if isinstance(obj, Tensor) or is_array(obj):
-        made = obj.detach() if isinstance(obj, Tensor) else _dlpack.from_array(obj)
+        if isinstance(obj, Tensor):
+            made = obj.detach()
+        else:
+            made, device = _dlpack.from_array(obj), device or default_device()
         if copy:
             return made.to(dtype=dtype, device=device, copy=True)
         converted = made.to(dtype=dtype, device=device)

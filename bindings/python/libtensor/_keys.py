@@ -28,11 +28,11 @@ def item(k):
 
 
 def listed(k):
-    """The index tensor of a sequence or of another library's array."""
+    """The index tensor of a sequence or of another library's array, on the CPU whatever the default device: it indexes tensors anywhere."""
     if isinstance(k, (list, tuple, range)):
-        return _create.tensor(k, dtype=None if k else _dtypes.int64)
+        return _create.tensor(k, dtype=None if k else _dtypes.int64, device="cpu")
     if hasattr(k, "__array_interface__"):
-        made = _create.tensor(k)
+        made = _create.tensor(k, device="cpu")
         return made.to(_dtypes.int64) if made.dtype in (_dtypes.int8, _dtypes.int16) else made
     kind = TypeError if isinstance(k, (str, bytes)) else IndexError
     raise kind(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")

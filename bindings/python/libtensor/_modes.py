@@ -4,6 +4,8 @@ are the same on every run, and products are computed in the precision of their d
 import threading
 from contextlib import ContextDecorator
 from ctypes import c_bool, c_void_p
+from functools import wraps
+from inspect import isgeneratorfunction
 
 from ._entered import entered
 from ._errors import failure
@@ -49,6 +51,35 @@ class GradMode(ContextDecorator):
     def _recreate_cm(self):
         return type(self)()
 
+    def __call__(self, function):
+        return self.stepping(function) if isgeneratorfunction(function) else super().__call__(function)
+
+    def stepping(self, function):
+        """A generator function whose body runs under the mode, and its caller between the steps does not."""
+
+        @wraps(function)
+        def generate(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            step, given = generator.send, None
+            try:
+                while True:
+                    try:
+                        with self._recreate_cm():
+                            value = step(given)
+                    except StopIteration as end:
+                        return end.value
+                    try:
+                        step, given = generator.send, (yield value)
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:
+                        step, given = generator.throw, error
+            finally:
+                with self._recreate_cm():
+                    generator.close()
+
+        return generate
+
     def __enter__(self):
         entered.begin(self, (is_grad_enabled(), state.inference))
         enable(self.enabled)
@@ -75,7 +106,9 @@ class set_grad_enabled(GradMode):
         return object.__new__(cls)
 
     def __init__(self, mode):
-        self.enabled, self.before = bool(mode), is_grad_enabled()
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be a bool, not {type(mode).__name__}")
+        self.enabled, self.before = mode, is_grad_enabled()
         enable(self.enabled)
 
     def __call__(self, function):

@@ -238,3 +238,19 @@ def test_broadcast_shapes_names_itself(shape):
 def test_indices_that_do_not_fit_are_index_errors(call, error, text):
     with pytest.raises(error, match=text):
         call(torch.zeros)
+
+
+def test_a_mean_of_bools_is_refused_before_anything_is_written():
+    x = torch.tensor([True, False, True])
+    with pytest.raises(NotImplementedError, match="mean is not implemented for dtype bool"):
+        x.scatter_reduce_(0, torch.tensor([0, 1, 2]), torch.tensor([False, True, True]), "mean")
+    assert x.tolist() == [True, False, True]
+
+
+def test_an_output_that_cannot_grow_is_refused_before_the_other_is_written():
+    numpy = pytest.importorskip("numpy")
+    values, indices = torch.from_numpy(numpy.empty(0, dtype="float16")), torch.full((3, 3), -1)
+    for scan in (torch.cummax, torch.cummin):
+        with pytest.raises(RuntimeError, match="not resizable"):
+            scan(torch.ones(3, 3).half(), 0, out=(values, indices))
+        assert (indices == -1).all()

@@ -181,3 +181,48 @@ def test_factories_that_have_a_device_do_not_heed_the_default():
     with torch.device("cpu"):
         out = torch.empty(2, device="meta")
         assert torch.zeros(2, out=out).is_meta and torch.arange(2, out=out).is_meta and torch.rand(2, out=out).is_meta
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, lambda: torch.inference_mode(), lambda: torch.set_grad_enabled(False)])
+def test_bodies_of_generators_run_under_their_mode_and_callers_do_not(mode):
+    seen = []
+
+    def body():
+        try:
+            given = yield torch.is_grad_enabled()
+            try:
+                yield given, torch.is_grad_enabled()
+            except ValueError:
+                yield torch.is_grad_enabled()
+            return "done"
+        finally:
+            seen.append(torch.is_grad_enabled())
+
+    steps = mode()(body)()
+    assert torch.is_grad_enabled()
+    assert next(steps) is False and torch.is_grad_enabled()
+    assert steps.send(5) == (5, False) and torch.is_grad_enabled()
+    assert steps.throw(ValueError()) is False and torch.is_grad_enabled()
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value == "done"
+    closed = mode()(body)()
+    next(closed)
+    closed.close()
+    assert seen == [False, False] and torch.is_grad_enabled()
+
+
+def test_modes_are_bools():
+    with pytest.raises(TypeError, match="must be a bool, not str"):
+        torch.set_grad_enabled("off")
+    assert torch.is_grad_enabled()
+
+
+def test_lists_and_arrays_index_whatever_the_default_device():
+    numpy = pytest.importorskip("numpy")
+    x = torch.arange(4.0)
+    with torch.device("meta"):
+        assert x[[0, 2]].tolist() == x[[True, False, True, False]].tolist() == x[numpy.array([0, 2])].tolist() == [0, 2]
+        x[[0, 1]] = 5.0
+        assert torch.as_tensor(numpy.ones(2)).is_meta and torch.asarray(numpy.ones(2)).is_meta
+    assert x.tolist() == [5, 5, 2, 3]
