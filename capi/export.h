@@ -23,7 +23,8 @@
   if (!lt_check_range((int64_t)(value), low, high, op, argument)) return TENSOR_ERROR_VALUE
 #define LT_MUST 1
 #define LT_MAYBE 0
-#define LT_SCALAR(scalar, low, op, argument) LT_ENUM((scalar).kind, low, 4, op, argument)
+#define LT_SCALAR(scalar, low, op, argument) \
+  LT_ENUM((scalar).kind, low, TENSOR_SCALAR_UINT, op, argument)
 #define LT_TEXT(text, op, argument) \
   if (!lt_check_pointer(text, op, argument)) return TENSOR_ERROR_VALUE
 #define LT_RESULT(pointer, op, argument) LT_TEXT(pointer, op, argument)

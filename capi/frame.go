@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -113,7 +114,23 @@ func (f frame) generatorOptional(i int) *random.Generator {
 
 func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.value(i))).generator() }
 
-func (f frame) scalar(i int) dtype.Scalar { return readScalar(unsafe.Pointer(f.value(i))) }
+// scalar is a number. One beyond int64 is a float where tensors of the call, or of one around it, can hold its value.
+func (f frame) scalar(i int) dtype.Scalar {
+	s := readScalar(unsafe.Pointer(f.value(i)))
+	if s.Wraps() && f.floating() {
+		return dtype.FloatScalar(s.F)
+	}
+	return s
+}
+
+// floating tells whether a tensor that is in use has a floating or complex dtype.
+func (f frame) floating() bool {
+	thread := f.c.thread
+	return slices.ContainsFunc(unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used), func(c *C.lt_slot) bool {
+		t := of(c).tensor
+		return t != nil && (t.DType().IsFloatingPoint() || t.DType().IsComplex())
+	})
+}
 
 func readScalar(p unsafe.Pointer) dtype.Scalar {
 	c := (*C.tensor_scalar)(p)
@@ -126,6 +143,8 @@ func readScalar(p unsafe.Pointer) dtype.Scalar {
 	case dtype.KindComplex:
 		parts := *(*[2]float64)(unsafe.Pointer(&c.value))
 		s.F, s.Im = parts[0], parts[1]
+	case C.TENSOR_SCALAR_UINT:
+		return dtype.UintScalar(*(*uint64)(unsafe.Pointer(&c.value)))
 	default:
 		s.Kind = dtype.KindNone
 	}

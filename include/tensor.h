@@ -125,14 +125,16 @@ typedef enum tensor_scalar_kind {
   TENSOR_SCALAR_BOOL = 1,
   TENSOR_SCALAR_INT = 2,
   TENSOR_SCALAR_FLOAT = 3,
-  TENSOR_SCALAR_COMPLEX = 4
+  TENSOR_SCALAR_COMPLEX = 4,
+  TENSOR_SCALAR_UINT = 5
 } tensor_scalar_kind;
 
 // A number that keeps its kind, so that neither integers nor complex values lose bits.
 typedef struct tensor_scalar {
   int32_t kind;  // tensor_scalar_kind
   union {
-    int64_t i;  // bool (0 or 1) and int
+    int64_t i;   // bool (0 or 1) and int
+    uint64_t u;  // uint, for integers beyond int64
     struct {
       double re, im;  // float (re) and complex
     } f;
@@ -152,6 +154,13 @@ static inline tensor_scalar tensor_bool(bool b) {
 static inline tensor_scalar tensor_int(int64_t i) {
   tensor_scalar s = tensor_none();
   s.kind = TENSOR_SCALAR_INT, s.value.i = i;
+  return s;
+}
+// Floating and complex tensors take its value. Integer ones wrap it around in arithmetic, and cannot
+// be filled with one that they do not hold.
+static inline tensor_scalar tensor_uint(uint64_t u) {
+  tensor_scalar s = tensor_none();
+  s.kind = TENSOR_SCALAR_UINT, s.value.u = u;
   return s;
 }
 static inline tensor_scalar tensor_float(double f) {

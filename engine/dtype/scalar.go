@@ -19,7 +19,7 @@ const (
 )
 
 // Scalar is a number of one of four kinds, so that no integer or complex value loses bits on its way through a call.
-// Bool and Int live in I, Float in F, Complex in F (real) and Im.
+// Bool and Int live in I, Float in F, Complex in F (real) and Im. An Int beyond int64 has its value in F and is wrapped around in I.
 type Scalar struct {
 	Kind Kind
 	I    int64
@@ -37,6 +37,18 @@ func BoolScalar(b bool) Scalar {
 
 // IntScalar wraps an integer.
 func IntScalar(i int64) Scalar { return Scalar{Kind: KindInt, I: i} }
+
+// UintScalar wraps an integer that may lie beyond int64.
+func UintScalar(u uint64) Scalar {
+	s := IntScalar(int64(u))
+	if s.I < 0 {
+		s.F = float64(u)
+	}
+	return s
+}
+
+// Wraps tells whether the scalar is an integer beyond int64.
+func (s Scalar) Wraps() bool { return s.Kind == KindInt && s.F != 0 }
 
 // FloatScalar wraps a float.
 func FloatScalar(f float64) Scalar { return Scalar{Kind: KindFloat, F: f} }
@@ -62,7 +74,7 @@ func (s Scalar) DType() DType {
 
 // Float is the value as float64; the imaginary part is dropped.
 func (s Scalar) Float() float64 {
-	if s.Kind == KindBool || s.Kind == KindInt {
+	if (s.Kind == KindBool || s.Kind == KindInt) && s.F == 0 {
 		return float64(s.I)
 	}
 	return s.F
@@ -117,6 +129,9 @@ func (s Scalar) Fits(d DType) bool {
 
 func (s Scalar) fitsIntegral(d DType) bool {
 	lo, hi := IntRange(d)
+	if s.Wraps() {
+		return false
+	}
 	if s.Kind == KindInt {
 		if d == Uint8 {
 			// PyTorch accepts negative numbers that wrap into uint8.
@@ -140,6 +155,9 @@ func (s Scalar) String() string {
 		}
 		return "False"
 	case KindInt:
+		if s.Wraps() {
+			return strconv.FormatUint(uint64(s.I), 10)
+		}
 		return strconv.FormatInt(s.I, 10)
 	case KindFloat:
 		return strconv.FormatFloat(s.F, 'g', -1, 64)

@@ -29,7 +29,12 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 }
 
 // ScalarOperand makes a zero-dim tensor that counts as a number.
-func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) { return tensor.Number(value) }
+func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
+	if value.Wraps() { // what it will stand beside is not known
+		value = dtype.FloatScalar(value.F)
+	}
+	return tensor.Number(value)
+}
 
 // ResultType promotes two operands.
 func ResultType(a, b *tensor.Tensor) (dtype.DType, error) { return resultType(a, b), nil }

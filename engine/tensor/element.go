@@ -79,7 +79,7 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	case dtype.Float16, dtype.BFloat16:
 		*(*uint16)(p) = fromFloat(d, s.Float())
 	case dtype.Float32:
-		if s.Kind == dtype.KindInt { // rounds once
+		if s.Kind == dtype.KindInt && !s.Wraps() { // rounds once
 			*(*float32)(p) = float32(s.I)
 		} else {
 			*(*float32)(p) = float32(s.Float())

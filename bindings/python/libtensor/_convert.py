@@ -68,7 +68,7 @@ def scalar(value, function, argument):
     if kind is int:
         if not -(2**63) <= value < 2**64:
             raise OverflowError(f"{function}(): argument '{argument}': {value} does not fit into 64 bits")
-        made.kind = 2
+        made.kind = 2 if value < 2**63 else 5  # beyond int64
         made.value.i = value
     elif kind is float:
         made.kind = 3

@@ -254,3 +254,29 @@ def test_an_output_that_cannot_grow_is_refused_before_the_other_is_written():
         with pytest.raises(RuntimeError, match="not resizable"):
             scan(torch.ones(3, 3).half(), 0, out=(values, indices))
         assert (indices == -1).all()
+
+
+BEYOND = 2**63 + 2**40
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        (lambda: torch.ones(1, dtype=torch.float64) + BEYOND, float(BEYOND)),
+        (lambda: BEYOND - torch.ones(1, dtype=torch.float64), float(BEYOND)),
+        (lambda: torch.ones(1, dtype=torch.complex128) * BEYOND, complex(BEYOND)),
+        (lambda: torch.ones(1) < BEYOND, True),
+        (lambda: torch.tensor([1e30], dtype=torch.float64).clamp(max=BEYOND), float(BEYOND)),
+        (lambda: torch.ones(1, dtype=torch.float64).fill_(BEYOND), float(BEYOND)),
+        (lambda: torch.full((1,), BEYOND, dtype=torch.float64), float(BEYOND)),
+        (lambda: torch.tensor([3]) + BEYOND, BEYOND + 3 - 2**64),
+        (lambda: torch.tensor([3]) & (2**64 - 1), 3),
+    ],
+)
+def test_integers_beyond_int64_keep_their_value_beside_floats_and_wrap_beside_integers(call, want):
+    assert call().item() == want
+
+
+def test_an_integer_beyond_int64_fills_no_integers():
+    with pytest.raises(RuntimeError, match=str(BEYOND)):
+        torch.full((1,), BEYOND)
