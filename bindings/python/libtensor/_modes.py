@@ -5,11 +5,17 @@ import threading
 from contextlib import ContextDecorator
 from ctypes import c_bool, c_void_p
 from functools import wraps
-from inspect import isgeneratorfunction
 
 from ._entered import entered
 from ._errors import failure
 from ._library import Cell, bind, cells
+
+
+GENERATOR = 0x20  # inspect.CO_GENERATOR, whose module takes milliseconds to import
+
+
+def is_generator_function(function):
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & GENERATOR)
 
 
 class State(threading.local):
@@ -52,7 +58,7 @@ class GradMode(ContextDecorator):
         return type(self)()
 
     def __call__(self, function):
-        return self.stepping(function) if isgeneratorfunction(function) else super().__call__(function)
+        return self.stepping(function) if is_generator_function(function) else super().__call__(function)
 
     def stepping(self, function):
         """A generator function whose body runs under the mode, and its caller between the steps does not."""
