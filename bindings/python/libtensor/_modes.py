@@ -10,7 +10,6 @@ from ._entered import entered
 from ._errors import failure
 from ._library import Cell, bind, cells
 
-
 GENERATOR = 0x20  # inspect.CO_GENERATOR, whose module takes milliseconds to import
 
 
