@@ -307,7 +307,7 @@ func (f frame) setMixed(err error, results ...any) error {
 }
 
 func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
-	if err != nil {
+	if err != nil || t == nil { // absent results are NULL
 		t.Release()
 		return err
 	}
@@ -373,6 +373,9 @@ func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 	array := C.malloc(C.size_t(max(n, 1) * 8))
 	handles := unsafe.Slice((*unsafe.Pointer)(array), n)
 	for k, t := range tensors {
+		if handles[k] = nil; t == nil {
+			continue
+		}
 		s, err := newTensor(f.c.thread, t)
 		if err != nil {
 			C.tensor_list_free((**C.tensor_t)(array), C.int64_t(k))

@@ -4,6 +4,7 @@ package main
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
+	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
 )
 
@@ -99,6 +100,23 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // lerp
+	func(c aten.Ctx, f frame) error { return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },                  // set_requires_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) }, // requires_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },       // is_leaf
+	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },      // output_nr
+	func(c aten.Ctx, f frame) error { r0, err := c.GradFnName(f.tensor(0)); return f.setStr(err, r0) },    // grad_fn_name
+	func(c aten.Ctx, f frame) error { r0, err := c.Grad(f.tensor(0)); return f.setTensors(err, r0) },      // grad
+	func(c aten.Ctx, f frame) error { return c.SetGrad(f.tensor(0), f.tensorOptional(1)) },                // set_grad
+	func(c aten.Ctx, f frame) error { return c.RetainGrad(f.tensor(0)) },                                  // retain_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.RetainsGrad(f.tensor(0)); return f.setBool(err, r0) },  // retains_grad
+	func(c aten.Ctx, f frame) error { err := c.DetachInplace(f.tensor(0)); f.refresh(0); return err },     // detach_
+	func(c aten.Ctx, f frame) error {
+		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
+	}, // backward
+	func(c aten.Ctx, f frame) error {
+		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
+		return f.setList(err, r)
+	}, // autograd_grad
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)

@@ -1729,10 +1729,175 @@ TENSOR_API intptr_t tensor_words_lerp_(lt_value *a) { return tensor_lerp_(a[0].p
 
 TENSOR_API intptr_t tensor_words_lerp_scalar_(lt_value *a) { return tensor_lerp_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
+TENSOR_API tensor_status tensor_set_requires_grad(const tensor_t *self, bool requires_grad) {
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_requires_grad", "self");
+  a[1].i = requires_grad;
+  tensor_status status = lt_invoke(&frame, "set_requires_grad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_requires_grad(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "requires_grad", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "requires_grad", "self");
+  tensor_status status = lt_invoke(&frame, "requires_grad");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_requires_grad(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_requires_grad(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_leaf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_leaf", "self");
+  tensor_status status = lt_invoke(&frame, "is_leaf");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_is_leaf(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_leaf(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
+TENSOR_API tensor_status tensor_output_nr(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "output_nr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "output_nr", "self");
+  tensor_status status = lt_invoke(&frame, "output_nr");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_grad_fn_name(const tensor_t *self, char **out) {
+  LT_RESULT(out, "grad_fn_name", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn_name", "self");
+  tensor_status status = lt_invoke(&frame, "grad_fn_name");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "grad", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "grad", "self");
+  tensor_status status = lt_invoke(&frame, "grad");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_grad(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_grad(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *grad) {
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_grad", "self");
+  LT_OPTIONAL(a[1], grad, LT_TENSOR, "set_grad", "grad");
+  tensor_status status = lt_invoke(&frame, "set_grad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "retain_grad", "self");
+  tensor_status status = lt_invoke(&frame, "retain_grad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "retains_grad", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "retains_grad", "self");
+  tensor_status status = lt_invoke(&frame, "retains_grad");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_retains_grad(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_retains_grad(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
+TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "detach_", "self");
+  tensor_status status = lt_invoke(&frame, "detach_");
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_detach_(lt_value *a) { return tensor_detach_(a[0].pointer); }
+
+TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *const *gradients, int64_t gradients_len, int32_t retain_graph, bool create_graph, const tensor_t *const *inputs, int64_t inputs_len) {
+  lt_value a[5];
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "backward", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_LIST(gradients, gradients_len, true, "backward", "gradients"); a[1].list.data = gradients, a[1].list.length = gradients_len;
+  a[2].i = retain_graph;
+  a[3].i = create_graph;
+  LT_LIST(inputs, inputs_len, false, "backward", "inputs"); a[4].list.data = inputs, a[4].list.length = inputs_len;
+  tensor_status status = lt_invoke(&frame, "backward");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "autograd_grad", "out"); LT_RESULT(out_len, "autograd_grad", "out_len");
+  lt_value a[7];
+  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(outputs, outputs_len, false, "autograd_grad", "outputs"); a[0].list.data = outputs, a[0].list.length = outputs_len;
+  LT_LIST(inputs, inputs_len, false, "autograd_grad", "inputs"); a[1].list.data = inputs, a[1].list.length = inputs_len;
+  LT_LIST(grad_outputs, grad_outputs_len, true, "autograd_grad", "grad_outputs"); a[2].list.data = grad_outputs, a[2].list.length = grad_outputs_len;
+  a[3].i = retain_graph;
+  a[4].i = create_graph;
+  a[5].i = allow_unused;
+  a[6].i = materialize_grads;
+  tensor_status status = lt_invoke(&frame, "autograd_grad");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1745,7 +1910,7 @@ TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1758,7 +1923,7 @@ TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 27, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1767,7 +1932,7 @@ TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 27, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1777,7 +1942,7 @@ TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   LT_OUTPUT(frame.out[0], out, "eq", "out");
@@ -1787,7 +1952,7 @@ TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1815,7 +1980,7 @@ TENSOR_API intptr_t tensor_words_eq_scalar_(lt_value *a) { return tensor_eq_scal
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1828,7 +1993,7 @@ TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1841,7 +2006,7 @@ TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1850,7 +2015,7 @@ TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1860,7 +2025,7 @@ TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   LT_OUTPUT(frame.out[0], out, "ne", "out");
@@ -1870,7 +2035,7 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1898,7 +2063,7 @@ TENSOR_API intptr_t tensor_words_ne_scalar_(lt_value *a) { return tensor_ne_scal
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -1911,7 +2076,7 @@ TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1924,7 +2089,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 29, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -1933,7 +2098,7 @@ TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 29, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1943,7 +2108,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   LT_OUTPUT(frame.out[0], out, "not_equal", "out");
@@ -1953,7 +2118,7 @@ TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1981,7 +2146,7 @@ TENSOR_API intptr_t tensor_words_not_equal_scalar_(lt_value *a) { return tensor_
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -1994,7 +2159,7 @@ TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2007,7 +2172,7 @@ TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 30, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -2016,7 +2181,7 @@ TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 30, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2026,7 +2191,7 @@ TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   LT_OUTPUT(frame.out[0], out, "lt", "out");
@@ -2036,7 +2201,7 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2064,7 +2229,7 @@ TENSOR_API intptr_t tensor_words_lt_scalar_(lt_value *a) { return tensor_lt_scal
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2077,7 +2242,7 @@ TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2090,7 +2255,7 @@ TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2099,7 +2264,7 @@ TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2109,7 +2274,7 @@ TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other
 
 TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   LT_OUTPUT(frame.out[0], out, "less", "out");
@@ -2119,7 +2284,7 @@ TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2147,7 +2312,7 @@ TENSOR_API intptr_t tensor_words_less_scalar_(lt_value *a) { return tensor_less_
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2160,7 +2325,7 @@ TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2173,7 +2338,7 @@ TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 32, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2182,7 +2347,7 @@ TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 32, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2192,7 +2357,7 @@ TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   LT_OUTPUT(frame.out[0], out, "le", "out");
@@ -2202,7 +2367,7 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2230,7 +2395,7 @@ TENSOR_API intptr_t tensor_words_le_scalar_(lt_value *a) { return tensor_le_scal
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2243,7 +2408,7 @@ TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2256,7 +2421,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 33, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2265,7 +2430,7 @@ TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 33, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2275,7 +2440,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   LT_OUTPUT(frame.out[0], out, "less_equal", "out");
@@ -2285,7 +2450,7 @@ TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2313,7 +2478,7 @@ TENSOR_API intptr_t tensor_words_less_equal_scalar_(lt_value *a) { return tensor
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2326,7 +2491,7 @@ TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2339,7 +2504,7 @@ TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 34, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2348,7 +2513,7 @@ TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 34, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2358,7 +2523,7 @@ TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 34, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   LT_OUTPUT(frame.out[0], out, "gt", "out");
@@ -2368,7 +2533,7 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 34, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2396,7 +2561,7 @@ TENSOR_API intptr_t tensor_words_gt_scalar_(lt_value *a) { return tensor_gt_scal
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2409,7 +2574,7 @@ TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2422,7 +2587,7 @@ TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scal
 
 TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 35, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2431,7 +2596,7 @@ TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 35, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2441,7 +2606,7 @@ TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 35, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   LT_OUTPUT(frame.out[0], out, "greater", "out");
@@ -2451,7 +2616,7 @@ TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 35, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2479,7 +2644,7 @@ TENSOR_API intptr_t tensor_words_greater_scalar_(lt_value *a) { return tensor_gr
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2492,7 +2657,7 @@ TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2505,7 +2670,7 @@ TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 36, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2514,7 +2679,7 @@ TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 36, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2524,7 +2689,7 @@ TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 36, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   LT_OUTPUT(frame.out[0], out, "ge", "out");
@@ -2534,7 +2699,7 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 36, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2562,7 +2727,7 @@ TENSOR_API intptr_t tensor_words_ge_scalar_(lt_value *a) { return tensor_ge_scal
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2575,7 +2740,7 @@ TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2588,7 +2753,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 37, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2597,7 +2762,7 @@ TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 37, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2607,7 +2772,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 37, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
@@ -2617,7 +2782,7 @@ TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 37, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2645,7 +2810,7 @@ TENSOR_API intptr_t tensor_words_greater_equal_scalar_(lt_value *a) { return ten
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "equal", "other");
   tensor_status status = lt_invoke(&frame, "equal");
@@ -2665,7 +2830,7 @@ TENSOR_API intptr_t tensor_words_equal(lt_value *a) {
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
   LT_RESULT(out, "isclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "isclose", "other");
   a[2].f = rtol;
@@ -2687,7 +2852,7 @@ TENSOR_API intptr_t tensor_words_isclose(lt_value *a) {
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "allclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "allclose", "other");
   a[2].f = rtol;
@@ -2710,7 +2875,7 @@ TENSOR_API intptr_t tensor_words_allclose(lt_value *a) {
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isnan", "self");
   tensor_status status = lt_invoke(&frame, "isnan");
   if (status == TENSOR_OK) {
@@ -2728,7 +2893,7 @@ TENSOR_API intptr_t tensor_words_isnan(lt_value *a) {
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isinf", "self");
   tensor_status status = lt_invoke(&frame, "isinf");
   if (status == TENSOR_OK) {
@@ -2746,7 +2911,7 @@ TENSOR_API intptr_t tensor_words_isinf(lt_value *a) {
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isfinite", "self");
   tensor_status status = lt_invoke(&frame, "isfinite");
   if (status == TENSOR_OK) {
@@ -2764,7 +2929,7 @@ TENSOR_API intptr_t tensor_words_isfinite(lt_value *a) {
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isreal", "self");
   tensor_status status = lt_invoke(&frame, "isreal");
   if (status == TENSOR_OK) {
@@ -2782,7 +2947,7 @@ TENSOR_API intptr_t tensor_words_isreal(lt_value *a) {
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isposinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   tensor_status status = lt_invoke(&frame, "isposinf");
   if (status == TENSOR_OK) {
@@ -2793,7 +2958,7 @@ TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 45, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   LT_OUTPUT(frame.out[0], out, "isposinf", "out");
   tensor_status status = lt_invoke(&frame, "isposinf");
@@ -2809,7 +2974,7 @@ TENSOR_API intptr_t tensor_words_isposinf(lt_value *a) {
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   tensor_status status = lt_invoke(&frame, "isneginf");
   if (status == TENSOR_OK) {
@@ -2820,7 +2985,7 @@ TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 46, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   LT_OUTPUT(frame.out[0], out, "isneginf", "out");
   tensor_status status = lt_invoke(&frame, "isneginf");
@@ -2836,7 +3001,7 @@ TENSOR_API intptr_t tensor_words_isneginf(lt_value *a) {
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   tensor_status status = lt_invoke(&frame, "signbit");
   if (status == TENSOR_OK) {
@@ -2847,7 +3012,7 @@ TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 47, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
@@ -2863,7 +3028,7 @@ TENSOR_API intptr_t tensor_words_signbit(lt_value *a) {
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
   LT_RESULT(out, "complex.parts", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   tensor_status status = lt_invoke(&frame, "complex.parts");
@@ -2875,7 +3040,7 @@ TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor
 
 TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
@@ -2892,7 +3057,7 @@ TENSOR_API intptr_t tensor_words_complex_parts(lt_value *a) {
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   tensor_status status = lt_invoke(&frame, "polar");
@@ -2904,7 +3069,7 @@ TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle
 
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   LT_OUTPUT(frame.out[0], out, "polar", "out");
@@ -2921,7 +3086,7 @@ TENSOR_API intptr_t tensor_words_polar(lt_value *a) {
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "real", "self");
   tensor_status status = lt_invoke(&frame, "real");
   if (status == TENSOR_OK) {
@@ -2939,7 +3104,7 @@ TENSOR_API intptr_t tensor_words_real(lt_value *a) {
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "imag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "imag", "self");
   tensor_status status = lt_invoke(&frame, "imag");
   if (status == TENSOR_OK) {
@@ -2957,7 +3122,7 @@ TENSOR_API intptr_t tensor_words_imag(lt_value *a) {
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_real", "self");
   tensor_status status = lt_invoke(&frame, "view_as_real");
   if (status == TENSOR_OK) {
@@ -2975,7 +3140,7 @@ TENSOR_API intptr_t tensor_words_view_as_real(lt_value *a) {
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_complex", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_complex", "self");
   tensor_status status = lt_invoke(&frame, "view_as_complex");
   if (status == TENSOR_OK) {
@@ -2993,7 +3158,7 @@ TENSOR_API intptr_t tensor_words_view_as_complex(lt_value *a) {
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj", "self");
   tensor_status status = lt_invoke(&frame, "conj");
   if (status == TENSOR_OK) {
@@ -3011,7 +3176,7 @@ TENSOR_API intptr_t tensor_words_conj(lt_value *a) {
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj_physical", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   if (status == TENSOR_OK) {
@@ -3022,7 +3187,7 @@ TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   return status;
@@ -3030,7 +3195,7 @@ TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   LT_OUTPUT(frame.out[0], out, "conj_physical", "out");
   tensor_status status = lt_invoke(&frame, "conj_physical");
@@ -3048,7 +3213,7 @@ TENSOR_API intptr_t tensor_words_conj_physical_(lt_value *a) { return tensor_con
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_conj", "self");
   tensor_status status = lt_invoke(&frame, "resolve_conj");
   if (status == TENSOR_OK) {
@@ -3066,7 +3231,7 @@ TENSOR_API intptr_t tensor_words_resolve_conj(lt_value *a) {
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_neg", "self");
   tensor_status status = lt_invoke(&frame, "resolve_neg");
   if (status == TENSOR_OK) {
@@ -3084,7 +3249,7 @@ TENSOR_API intptr_t tensor_words_resolve_neg(lt_value *a) {
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "angle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   tensor_status status = lt_invoke(&frame, "angle");
   if (status == TENSOR_OK) {
@@ -3095,7 +3260,7 @@ TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   LT_OUTPUT(frame.out[0], out, "angle", "out");
   tensor_status status = lt_invoke(&frame, "angle");
@@ -3111,7 +3276,7 @@ TENSOR_API intptr_t tensor_words_angle(lt_value *a) {
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
   LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "clone");
@@ -3130,7 +3295,7 @@ TENSOR_API intptr_t tensor_words_clone(lt_value *a) {
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "contiguous");
@@ -3149,7 +3314,7 @@ TENSOR_API intptr_t tensor_words_contiguous(lt_value *a) {
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "to.options", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
@@ -3172,7 +3337,7 @@ TENSOR_API intptr_t tensor_words_to_options(lt_value *a) {
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
   a[2].i = non_blocking;
@@ -3182,7 +3347,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_SCALAR(src, LT_MUST, "copy_", "src"); a[1].scalar = src;
   frame.number = 2;
@@ -3198,7 +3363,7 @@ TENSOR_API intptr_t tensor_words_copy__scalar(lt_value *a) { return tensor_copy_
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3211,7 +3376,7 @@ TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3224,7 +3389,7 @@ TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_value a[2];
-  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3233,7 +3398,7 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
 
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
   lt_value a[2];
-  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3259,7 +3424,7 @@ TENSOR_API intptr_t tensor_words_fill_scalar_(lt_value *a) { return tensor_fill_
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
@@ -3270,7 +3435,7 @@ TENSOR_API intptr_t tensor_words_zero_(lt_value *a) { return tensor_zero_(a[0].p
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
   tensor_status status = lt_invoke(&frame, "item");
   if (status == TENSOR_OK) {
@@ -3282,7 +3447,7 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
   LT_RESULT(out, "is_contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "is_contiguous");
@@ -3302,7 +3467,7 @@ TENSOR_API intptr_t tensor_words_is_contiguous(lt_value *a) {
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
   tensor_status status = lt_invoke(&frame, "is_set_to");
@@ -3321,7 +3486,7 @@ TENSOR_API intptr_t tensor_words_is_set_to(lt_value *a) {
 
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
   LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
@@ -3334,7 +3499,7 @@ TENSOR_API intptr_t tensor_words_resize_(lt_value *a) { return tensor_resize_(a[
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3348,7 +3513,7 @@ TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, i
 
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3366,7 +3531,7 @@ TENSOR_API intptr_t tensor_words_narrow_copy(lt_value *a) {
 
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -3378,7 +3543,7 @@ TENSOR_API intptr_t tensor_words_resize_as_(lt_value *a) { return tensor_resize_
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -3388,7 +3553,7 @@ TENSOR_API intptr_t tensor_words_set_(lt_value *a) { return tensor_set_(a[0].poi
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
   tensor_status status = lt_invoke(&frame, "set_.tensor");
@@ -3399,7 +3564,7 @@ TENSOR_API intptr_t tensor_words_set__tensor(lt_value *a) { return tensor_set__t
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
@@ -3413,7 +3578,7 @@ TENSOR_API intptr_t tensor_words_set__tensor_geometry(lt_value *a) { return tens
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
   tensor_status status = lt_invoke(&frame, "set_.storage");
@@ -3422,7 +3587,7 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
@@ -3434,7 +3599,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
   lt_value a[3];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
   LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
   a[2].i = wrap;
@@ -3447,7 +3612,7 @@ TENSOR_API intptr_t tensor_words_fill_diagonal_(lt_value *a) { return tensor_fil
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3461,7 +3626,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3480,7 +3645,7 @@ TENSOR_API intptr_t tensor_words_zeros(lt_value *a) {
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -3494,7 +3659,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -3513,7 +3678,7 @@ TENSOR_API intptr_t tensor_words_ones(lt_value *a) {
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -3528,7 +3693,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -3548,7 +3713,7 @@ TENSOR_API intptr_t tensor_words_full(lt_value *a) {
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -3563,7 +3728,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -3583,7 +3748,7 @@ TENSOR_API intptr_t tensor_words_empty(lt_value *a) {
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
@@ -3605,7 +3770,7 @@ TENSOR_API intptr_t tensor_words_empty_strided(lt_value *a) {
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_permuted", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
@@ -3627,7 +3792,7 @@ TENSOR_API intptr_t tensor_words_empty_permuted(lt_value *a) {
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
@@ -3648,7 +3813,7 @@ TENSOR_API intptr_t tensor_words_scalar_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -3663,7 +3828,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -3683,7 +3848,7 @@ TENSOR_API intptr_t tensor_words_arange_start(lt_value *a) {
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -3699,7 +3864,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -3720,7 +3885,7 @@ TENSOR_API intptr_t tensor_words_arange_start_step(lt_value *a) {
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -3734,7 +3899,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -3753,7 +3918,7 @@ TENSOR_API intptr_t tensor_words_arange(lt_value *a) {
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "range", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -3769,7 +3934,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -3790,7 +3955,7 @@ TENSOR_API intptr_t tensor_words_range(lt_value *a) {
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3806,7 +3971,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3827,7 +3992,7 @@ TENSOR_API intptr_t tensor_words_linspace(lt_value *a) {
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3843,7 +4008,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3864,7 +4029,7 @@ TENSOR_API intptr_t tensor_words_linspace_tensor_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3880,7 +4045,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3901,7 +4066,7 @@ TENSOR_API intptr_t tensor_words_linspace_tensor_scalar(lt_value *a) {
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3917,7 +4082,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3938,7 +4103,7 @@ TENSOR_API intptr_t tensor_words_linspace_scalar_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3955,7 +4120,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3977,7 +4142,7 @@ TENSOR_API intptr_t tensor_words_logspace(lt_value *a) {
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3994,7 +4159,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -4016,7 +4181,7 @@ TENSOR_API intptr_t tensor_words_logspace_tensor_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_scalar", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -4033,7 +4198,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -4055,7 +4220,7 @@ TENSOR_API intptr_t tensor_words_logspace_tensor_scalar(lt_value *a) {
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -4072,7 +4237,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -4094,7 +4259,7 @@ TENSOR_API intptr_t tensor_words_logspace_scalar_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -4108,7 +4273,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
 
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -4127,7 +4292,7 @@ TENSOR_API intptr_t tensor_words_eye(lt_value *a) {
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye.m", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -4142,7 +4307,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -4162,7 +4327,7 @@ TENSOR_API intptr_t tensor_words_eye_m(lt_value *a) {
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -4185,7 +4350,7 @@ TENSOR_API intptr_t tensor_words_tril_indices(lt_value *a) {
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "triu_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -4208,7 +4373,7 @@ TENSOR_API intptr_t tensor_words_triu_indices(lt_value *a) {
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
@@ -4230,7 +4395,7 @@ TENSOR_API intptr_t tensor_words_empty_like(lt_value *a) {
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "zeros_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
@@ -4252,7 +4417,7 @@ TENSOR_API intptr_t tensor_words_zeros_like(lt_value *a) {
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
@@ -4274,7 +4439,7 @@ TENSOR_API intptr_t tensor_words_ones_like(lt_value *a) {
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "full_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
@@ -4297,7 +4462,7 @@ TENSOR_API intptr_t tensor_words_full_like(lt_value *a) {
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
@@ -4319,7 +4484,7 @@ TENSOR_API intptr_t tensor_words_new_empty(lt_value *a) {
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty_strided", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -4342,7 +4507,7 @@ TENSOR_API intptr_t tensor_words_new_empty_strided(lt_value *a) {
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
@@ -4365,7 +4530,7 @@ TENSOR_API intptr_t tensor_words_new_full(lt_value *a) {
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
@@ -4382,233 +4547,5 @@ TENSOR_API intptr_t tensor_words_new_zeros(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_zeros(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "new_ones", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
-  LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "new_ones", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "new_ones", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "new_ones");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_new_ones(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_ones(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "bartlett_window", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
-  a[0].i = window_length;
-  a[1].i = periodic;
-  LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "bartlett_window", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "bartlett_window", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "bartlett_window");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_bartlett_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bartlett_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "hann_window", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
-  a[0].i = window_length;
-  a[1].i = periodic;
-  LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "hann_window", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "hann_window", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "hann_window");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_hann_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_hann_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "hamming_window", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
-  a[0].i = window_length;
-  a[1].i = periodic;
-  a[2].f = alpha;
-  a[3].f = beta;
-  LT_ENUM(dtype, -1, 13, "hamming_window", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "hamming_window", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "hamming_window", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "hamming_window");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_hamming_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "blackman_window", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
-  a[0].i = window_length;
-  a[1].i = periodic;
-  LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "blackman_window", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "blackman_window", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "blackman_window");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_blackman_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_blackman_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "kaiser_window", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  a[0].i = window_length;
-  a[1].i = periodic;
-  a[2].f = beta;
-  LT_ENUM(dtype, -1, 13, "kaiser_window", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "kaiser_window", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "kaiser_window", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "kaiser_window");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_kaiser_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_kaiser_window(a[0].i, a[1].i, a[2].f, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out) {
-  LT_RESULT(out, "vander", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], x, LT_TENSOR, "vander", "x");
-  a[1].i = N;
-  a[2].i = increasing;
-  tensor_status status = lt_invoke(&frame, "vander");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_vander(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_vander(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
-  lt_value a[4];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "save", "path"); a[0].text = path;
-  LT_TEXT(structure, "save", "structure"); a[1].text = structure;
-  LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
-  a[3].i = compact;
-  tensor_status status = lt_invoke(&frame, "save");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
-  LT_RESULT(out, "save_bytes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
-  LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
-  a[2].i = compact;
-  tensor_status status = lt_invoke(&frame, "save_bytes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_save_bytes(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
-  lt_value a[4];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "save_dict", "path"); a[0].text = path;
-  LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
-  LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
-  a[3].i = compact;
-  tensor_status status = lt_invoke(&frame, "save_dict");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(structure, "load", "structure");
-  LT_RESULT(tensors, "load", "tensors"); LT_RESULT(tensors_len, "load", "tensors_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "load", "path"); a[0].text = path;
-  a[1].text = map_location;
-  a[2].i = mmap;
-  tensor_status status = lt_invoke(&frame, "load");
-  if (status == TENSOR_OK) {
-    *structure = (char *)frame.results[0].pointer;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map_location, char **structure, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(structure, "load_bytes", "structure");
-  LT_RESULT(tensors, "load_bytes", "tensors"); LT_RESULT(tensors_len, "load_bytes", "tensors_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
-  a[1].text = map_location;
-  tensor_status status = lt_invoke(&frame, "load_bytes");
-  if (status == TENSOR_OK) {
-    *structure = (char *)frame.results[0].pointer;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-  }
-  return status;
 }
 

@@ -2520,6 +2520,54 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
+// ----------------------------------------------------------------------------------------------------------- gradients
+
+// Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
+// floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
+TENSOR_API tensor_status tensor_set_requires_grad(const tensor_t *self, bool requires_grad);
+
+// Whether the gradient of `self` is wanted, or that of something it was computed of.
+TENSOR_API tensor_status tensor_requires_grad(const tensor_t *self, bool *out);
+
+// Whether `self` is not the result of a recorded call.
+TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out);
+
+// Which of the results of the recorded call that made it `self` is; 0 for leaves.
+TENSOR_API tensor_status tensor_output_nr(const tensor_t *self, int64_t *out);
+
+// The name of the recorded call that made `self`, such as AddBackward0; empty for leaves. Free it with tensor_string_free.
+TENSOR_API tensor_status tensor_grad_fn_name(const tensor_t *self, char **out);
+
+// The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
+TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out);
+
+// Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
+// Absent: grad NULL.
+TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *grad);
+
+// Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
+TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self);
+
+// Whether `retain_grad` was called on `self`, which is no leaf.
+TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out);
+
+// Takes `self`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on.
+TENSOR_API tensor_status tensor_detach_(tensor_t *self);
+
+// Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
+// `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
+// recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
+// retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
+// received their gradients keep them.
+// Absent: gradients[i] NULL, retain_graph -1.
+TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *const *gradients, int64_t gradients_len, int32_t retain_graph, bool create_graph, const tensor_t *const *inputs, int64_t inputs_len);
+
+// The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
+// for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
+// `materialize_grads`. Free the list with tensor_list_free.
+// Absent: grad_outputs[i] NULL, retain_graph -1.
+TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len);
+
 // ------------------------------------------------------------------------------------------------- storages and memory
 
 // Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements

@@ -2958,6 +2958,70 @@ export function lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, option
 export function lerpAsync(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lerpAsync(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
+ * floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
+ */
+export function setRequiresGrad(input: Tensor, options?: { requiresGrad?: boolean }): void;
+export function setRequiresGrad(input: Tensor, requiresGrad: boolean): void;
+/**
+ * Whether the gradient of `self` is wanted, or that of something it was computed of.
+ */
+export function requiresGrad(input: Tensor): boolean;
+/**
+ * Whether `self` is not the result of a recorded call.
+ */
+export function isLeaf(input: Tensor): boolean;
+/**
+ * Which of the results of the recorded call that made it `self` is; 0 for leaves.
+ */
+export function outputNr(input: Tensor): Int;
+/**
+ * The name of the recorded call that made `self`, such as AddBackward0; empty for leaves. Free it with tensor_string_free.
+ */
+export function gradFnName(input: Tensor): string;
+/**
+ * The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
+ */
+export function grad(input: Tensor): Tensor;
+/** grad, off the event loop. */
+export function gradAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
+ */
+export function setGrad(input: Tensor, options: { grad: Tensor | null }): void;
+export function setGrad(input: Tensor, grad: Tensor | null): void;
+/**
+ * Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
+ */
+export function retainGrad(input: Tensor): void;
+/**
+ * Whether `retain_grad` was called on `self`, which is no leaf.
+ */
+export function retainsGrad(input: Tensor): boolean;
+/**
+ * Takes `self`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on.
+ */
+export function detach_(input: Tensor): Tensor;
+/**
+ * Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
+ * `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
+ * recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
+ * retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
+ * received their gradients keep them.
+ */
+export function backward(tensors: readonly Tensor[], options: { gradients: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; inputs: readonly Tensor[] }): void;
+export function backward(tensors: readonly Tensor[], gradients: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, inputs: readonly Tensor[]): void;
+/**
+ * The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
+ * for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
+ * `materialize_grads`. Free the list with tensor_list_free.
+ */
+export function autogradGrad(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean }): Tensor[];
+export function autogradGrad(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean): Tensor[];
+/** autogradGrad, off the event loop. */
+export function autogradGradAsync(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function autogradGradAsync(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
 export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;

@@ -17,6 +17,7 @@ import (
 type Ctx struct {
 	passed tensor.Keys // layers that the call has left behind
 	modes  *Modes      // of the calling thread; nil where there is none, whose calls know the initial ones
+	out    bool        // the call writes to tensors that its caller gave as out
 }
 
 // Past is c for calls that a backend makes on the same tensors: the layers of k are behind them.
@@ -24,6 +25,15 @@ func (c Ctx) Past(k tensor.Keys) Ctx {
 	c.passed |= k
 	return c
 }
+
+// Out is c for a call that writes to tensors given as out.
+func (c Ctx) Out() Ctx {
+	c.out = true
+	return c
+}
+
+// IntoOut tells whether the call writes to tensors given as out.
+func (c Ctx) IntoOut() bool { return c.out }
 
 // ahead is the first of the keys whose layer the call has not passed, 0 when it goes to the operator.
 func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
@@ -49,11 +59,15 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
 	return k
 }
 
-// composed are the operators of engine/composite, which imports this package.
-var composed Backend
+// composed are the operators of engine/composite, and recorded those of engine/autograd, which import this package.
+var composed, recorded Backend
 
-// Compose sets them, when the program starts.
+// Compose and Record set them, when the program starts.
 func Compose(b Backend) { composed = b }
+func Record(b Backend)  { recorded = b }
+
+// Composed are the operators of engine/composite.
+func Composed() *Backend { return &composed }
 
 // Kind is a key's place in the table of backends.
 type Kind struct {

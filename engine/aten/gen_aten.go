@@ -318,9 +318,69 @@ func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
+// SetRequiresGrad is the operator set_requires_grad.
+func (c Ctx) SetRequiresGrad(self *tensor.Tensor, on bool) error {
+	return recorded.SetRequiresGrad(c, self, on)
+}
+
+// RequiresGrad is the operator requires_grad.
+func (c Ctx) RequiresGrad(self *tensor.Tensor) (bool, error) {
+	return recorded.RequiresGrad(c, self)
+}
+
+// IsLeaf is the operator is_leaf.
+func (c Ctx) IsLeaf(self *tensor.Tensor) (bool, error) {
+	return recorded.IsLeaf(c, self)
+}
+
+// OutputNr is the operator output_nr.
+func (c Ctx) OutputNr(self *tensor.Tensor) (int64, error) {
+	return recorded.OutputNr(c, self)
+}
+
+// GradFnName is the operator grad_fn_name.
+func (c Ctx) GradFnName(self *tensor.Tensor) (string, error) {
+	return recorded.GradFnName(c, self)
+}
+
+// Grad is the operator grad.
+func (c Ctx) Grad(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Grad(c, self)
+}
+
+// SetGrad is the operator set_grad.
+func (c Ctx) SetGrad(self, grad *tensor.Tensor) error {
+	return recorded.SetGrad(c, self, grad)
+}
+
+// RetainGrad is the operator retain_grad.
+func (c Ctx) RetainGrad(self *tensor.Tensor) error {
+	return recorded.RetainGrad(c, self)
+}
+
+// RetainsGrad is the operator retains_grad.
+func (c Ctx) RetainsGrad(self *tensor.Tensor) (bool, error) {
+	return recorded.RetainsGrad(c, self)
+}
+
+// DetachInplace is the operator detach_.
+func (c Ctx) DetachInplace(self *tensor.Tensor) error {
+	return recorded.DetachInplace(c, self)
+}
+
+// Backward is the operator backward.
+func (c Ctx) Backward(tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
+	return recorded.Backward(c, tensors, grads, retain, create, inputs)
+}
+
+// AutogradGrad is the operator autograd_grad.
+func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
+}
+
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Eq; does != nil {
 			return does(c, out, self, other)
 		}
@@ -334,7 +394,7 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Ne is the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Ne; does != nil {
 			return does(c, out, self, other)
 		}
@@ -348,7 +408,7 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Lt is the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Lt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -362,7 +422,7 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Le is the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Le; does != nil {
 			return does(c, out, self, other)
 		}
@@ -376,7 +436,7 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Gt is the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Gt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -390,7 +450,7 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Ge is the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Ge; does != nil {
 			return does(c, out, self, other)
 		}
@@ -404,7 +464,7 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Equal is the operator equal.
 func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Equal; does != nil {
 			return does(c, self, other)
 		}
@@ -416,7 +476,7 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 
 // Isclose is the operator isclose.
 func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
@@ -428,7 +488,7 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 
 // Allclose is the operator allclose.
 func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Allclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
@@ -440,7 +500,7 @@ func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan b
 
 // Isnan is the operator isnan.
 func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isnan; does != nil {
 			return does(c, self)
 		}
@@ -452,7 +512,7 @@ func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isinf is the operator isinf.
 func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isinf; does != nil {
 			return does(c, self)
 		}
@@ -464,7 +524,7 @@ func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isfinite is the operator isfinite.
 func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isfinite; does != nil {
 			return does(c, self)
 		}
@@ -476,7 +536,7 @@ func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isreal is the operator isreal.
 func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isreal; does != nil {
 			return does(c, self)
 		}
@@ -488,7 +548,7 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isposinf is the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isposinf; does != nil {
 			return does(c, out, self)
 		}
@@ -502,7 +562,7 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isneginf is the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isneginf; does != nil {
 			return does(c, out, self)
 		}
@@ -516,7 +576,7 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Signbit is the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Signbit; does != nil {
 			return does(c, out, self)
 		}
@@ -748,7 +808,7 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 
 // Item is the operator item.
 func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Item; does != nil {
 			return does(c, self)
 		}
@@ -760,7 +820,7 @@ func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 
 // IsContiguous is the operator is_contiguous.
 func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsContiguous; does != nil {
 			return does(c, self, f)
 		}
@@ -772,7 +832,7 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 
 // IsSetTo is the operator is_set_to.
 func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsSetTo; does != nil {
 			return does(c, self, other)
 		}
@@ -910,7 +970,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 
 // Zeros is the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -925,7 +985,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 
 // Ones is the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -940,7 +1000,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 
 // Full is the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
@@ -955,7 +1015,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 
 // Empty is the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
@@ -988,7 +1048,7 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 
 // ArangeStart is the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
@@ -1003,7 +1063,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 
 // ArangeStartStep is the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1018,7 +1078,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 
 // Arange is the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
@@ -1033,7 +1093,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 
 // Range is the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1048,7 +1108,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 
 // Linspace is the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1063,7 +1123,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LinspaceTensorTensor is the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(start) | keys(end)); key != 0 {
+	if key := c.ahead((keys(out) | keys(start) | keys(end)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1073,7 +1133,7 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 
 // LinspaceTensorScalar is the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(start)); key != 0 {
+	if key := c.ahead((keys(out) | keys(start)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1083,7 +1143,7 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LinspaceScalarTensor is the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(end)); key != 0 {
+	if key := c.ahead((keys(out) | keys(end)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1093,7 +1153,7 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Logspace is the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1108,7 +1168,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LogspaceTensorTensor is the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(start) | keys(end)); key != 0 {
+	if key := c.ahead((keys(out) | keys(start) | keys(end)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1118,7 +1178,7 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 
 // LogspaceTensorScalar is the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(start)); key != 0 {
+	if key := c.ahead((keys(out) | keys(start)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1128,7 +1188,7 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LogspaceScalarTensor is the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(end)); key != 0 {
+	if key := c.ahead((keys(out) | keys(end)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1138,7 +1198,7 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Eye is the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
@@ -1153,7 +1213,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 
 // EyeM is the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
@@ -1180,7 +1240,7 @@ func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 
 // EmptyLike is the operator empty_like.
 func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).EmptyLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
@@ -1192,7 +1252,7 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 
 // ZerosLike is the operator zeros_like.
 func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ZerosLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
@@ -1204,7 +1264,7 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 
 // OnesLike is the operator ones_like.
 func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).OnesLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
@@ -1216,7 +1276,7 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 
 // FullLike is the operator full_like.
 func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).FullLike; does != nil {
 			return does(c, self, value, d, layout, dev, f)
 		}
@@ -1228,7 +1288,7 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 
 // NewEmpty is the operator new_empty.
 func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NewEmpty; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
@@ -1240,7 +1300,7 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 
 // NewEmptyStrided is the operator new_empty_strided.
 func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NewEmptyStrided; does != nil {
 			return does(c, self, size, stride, d, layout, dev)
 		}
@@ -1252,7 +1312,7 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 
 // NewFull is the operator new_full.
 func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NewFull; does != nil {
 			return does(c, self, size, value, d, layout, dev)
 		}
@@ -1264,7 +1324,7 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 
 // NewZeros is the operator new_zeros.
 func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NewZeros; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
@@ -1276,7 +1336,7 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 
 // NewOnes is the operator new_ones.
 func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NewOnes; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
@@ -1313,7 +1373,7 @@ func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DTy
 
 // Vander is the operator vander.
 func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(x)); key != 0 {
+	if key := c.ahead((keys(x)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Vander; does != nil {
 			return does(c, x, n, increasing)
 		}
@@ -1323,7 +1383,7 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tenso
 
 // Save is the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Save; does != nil {
 			return does(c, path, structure, tensors, compact)
 		}
@@ -1335,7 +1395,7 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 
 // SaveBytes is the operator save_bytes.
 func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SaveBytes; does != nil {
 			return does(c, structure, tensors, compact)
 		}
@@ -1347,7 +1407,7 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 
 // SaveDict is the operator save_dict.
 func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SaveDict; does != nil {
 			return does(c, path, names, tensors, compact)
 		}
@@ -1364,7 +1424,7 @@ func (c Ctx) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor
 
 // LoadBytes is the operator load_bytes.
 func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(data)); key != 0 {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LoadBytes; does != nil {
 			return does(c, data, mapLocation)
 		}
@@ -1381,7 +1441,7 @@ func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.
 
 // SafetensorsSaveFile is the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SafetensorsSaveFile; does != nil {
 			return does(c, path, names, tensors, metadata)
 		}
@@ -1393,7 +1453,7 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 
 // SafetensorsSave is the operator safetensors_save.
 func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SafetensorsSave; does != nil {
 			return does(c, names, tensors, metadata)
 		}
@@ -1410,7 +1470,7 @@ func (c Ctx) SafetensorsLoadFile(path string, names []string, mmap bool) ([]stri
 
 // SafetensorsLoad is the operator safetensors_load.
 func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
-	if key := c.ahead(keys(data)); key != 0 {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SafetensorsLoad; does != nil {
 			return does(c, data)
 		}
@@ -1427,7 +1487,7 @@ func (c Ctx) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, e
 
 // NpySave is the operator npy_save.
 func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpySave; does != nil {
 			return does(c, path, self)
 		}
@@ -1439,7 +1499,7 @@ func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 
 // NpySaveBytes is the operator npy_save_bytes.
 func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpySaveBytes; does != nil {
 			return does(c, self)
 		}
@@ -1456,7 +1516,7 @@ func (c Ctx) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 
 // NpyLoadBytes is the operator npy_load_bytes.
 func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data)); key != 0 {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpyLoadBytes; does != nil {
 			return does(c, data)
 		}
@@ -1468,7 +1528,7 @@ func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // NpyLength is the operator npy_length.
 func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead(keys(head)); key != 0 {
+	if key := c.ahead((keys(head)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpyLength; does != nil {
 			return does(c, head)
 		}
@@ -1480,7 +1540,7 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 
 // NpzSave is the operator npz_save.
 func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpzSave; does != nil {
 			return does(c, path, names, tensors)
 		}
@@ -1492,7 +1552,7 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 
 // NpzSaveBytes is the operator npz_save_bytes.
 func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpzSaveBytes; does != nil {
 			return does(c, names, tensors)
 		}
@@ -1509,7 +1569,7 @@ func (c Ctx) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 
 // NpzLoadBytes is the operator npz_load_bytes.
 func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(data)); key != 0 {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpzLoadBytes; does != nil {
 			return does(c, data)
 		}
@@ -1521,7 +1581,7 @@ func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor
 
 // FileWrite is the operator file_write.
 func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(data)); key != 0 {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).FileWrite; does != nil {
 			return does(c, path, data)
 		}
@@ -2647,7 +2707,7 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2661,7 +2721,7 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // LogicalOr is the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2675,7 +2735,7 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 
 // LogicalXor is the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2689,7 +2749,7 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // LogicalNot is the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalNot; does != nil {
 			return does(c, out, self)
 		}
@@ -3017,7 +3077,7 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 
 // ToString is the operator to_string.
 func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ToString; does != nil {
 			return does(c, self, precision, threshold, edgeItems, lineWidth, sci)
 		}
@@ -3079,7 +3139,7 @@ func (c Ctx) CpuTier() (string, error) {
 
 // IsNonzero is the operator is_nonzero.
 func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsNonzero; does != nil {
 			return does(c, self)
 		}
@@ -3091,7 +3151,7 @@ func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
 
 // IsConj is the operator is_conj.
 func (c Ctx) IsConj(x0 *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(x0)); key != 0 {
+	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsConj; does != nil {
 			return does(c, x0)
 		}
@@ -3103,7 +3163,7 @@ func (c Ctx) IsConj(x0 *tensor.Tensor) (r0 bool, err error) {
 
 // IsNeg is the operator is_neg.
 func (c Ctx) IsNeg(x0 *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(x0)); key != 0 {
+	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsNeg; does != nil {
 			return does(c, x0)
 		}
@@ -3120,7 +3180,7 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -3135,7 +3195,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -3150,7 +3210,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -3165,7 +3225,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -3180,7 +3240,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -3195,7 +3255,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 
 // RandLike is the operator rand_like.
 func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RandLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
@@ -3207,7 +3267,7 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 
 // RandnLike is the operator randn_like.
 func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RandnLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
@@ -3219,7 +3279,7 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 
 // RandintLike is the operator randint_like.
 func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RandintLike; does != nil {
 			return does(c, self, low, high, g, d, layout, dev, f)
 		}
@@ -3231,7 +3291,7 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 
 // RandintLikeHigh is the operator randint_like.
 func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RandintLikeHigh; does != nil {
 			return does(c, self, high, g, d, layout, dev, f)
 		}
@@ -3243,7 +3303,7 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 
 // NormalTensors is the operator normal.
 func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(mean) | keys(std)); key != 0 {
+	if key := c.ahead((keys(out) | keys(mean) | keys(std)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
 		}
@@ -3257,7 +3317,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -3272,7 +3332,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 
 // Bernoulli is the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Bernoulli; does != nil {
 			return does(c, out, self, g)
 		}
@@ -3286,7 +3346,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 
 // BernoulliP is the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BernoulliP; does != nil {
 			return does(c, self, p, g)
 		}
@@ -3298,7 +3358,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 
 // Multinomial is the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Multinomial; does != nil {
 			return does(c, out, self, samples, replacement, g)
 		}
@@ -3312,7 +3372,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 
 // Poisson is the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Poisson; does != nil {
 			return does(c, self, g)
 		}
@@ -3513,7 +3573,7 @@ func (c Ctx) GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 
 // GeneratorSetState is the operator generator_set_state.
 func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(state)); key != 0 {
+	if key := c.ahead((keys(state)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).GeneratorSetState; does != nil {
 			return does(c, self, state)
 		}
@@ -5088,7 +5148,7 @@ func (c Ctx) FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, st
 
 // DataPtr is the operator data_ptr.
 func (c Ctx) DataPtr(self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).DataPtr; does != nil {
 			return does(c, self)
 		}
@@ -5100,7 +5160,7 @@ func (c Ctx) DataPtr(self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
 
 // IsReadOnly is the operator is_read_only.
 func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsReadOnly; does != nil {
 			return does(c, self)
 		}
@@ -5112,7 +5172,7 @@ func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 
 // UntypedStorage is the operator untyped_storage.
 func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).UntypedStorage; does != nil {
 			return does(c, self)
 		}
@@ -5124,7 +5184,7 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 
 // Lend is the operator lend.
 func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Lend; does != nil {
 			return does(c, self)
 		}
@@ -5156,7 +5216,7 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 
 // IsShared is the operator is_shared.
 func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsShared; does != nil {
 			return does(c, self)
 		}
@@ -5168,7 +5228,7 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 
 // PinMemory is the operator pin_memory.
 func (c Ctx) PinMemory(x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x0)); key != 0 {
+	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).PinMemory; does != nil {
 			return does(c, x0)
 		}
@@ -5180,7 +5240,7 @@ func (c Ctx) PinMemory(x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // IsPinned is the operator is_pinned.
 func (c Ctx) IsPinned(x0 *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead(keys(x0)); key != 0 {
+	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsPinned; does != nil {
 			return does(c, x0)
 		}

@@ -38,6 +38,18 @@ type Backend struct {
 	Addcmul                func(c Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error)
 	Addcdiv                func(c Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error)
 	Lerp                   func(c Ctx, out, self, end, weight *tensor.Tensor) (*tensor.Tensor, error)
+	SetRequiresGrad        func(c Ctx, self *tensor.Tensor, on bool) error
+	RequiresGrad           func(c Ctx, self *tensor.Tensor) (bool, error)
+	IsLeaf                 func(c Ctx, self *tensor.Tensor) (bool, error)
+	OutputNr               func(c Ctx, self *tensor.Tensor) (int64, error)
+	GradFnName             func(c Ctx, self *tensor.Tensor) (string, error)
+	Grad                   func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	SetGrad                func(c Ctx, self, grad *tensor.Tensor) error
+	RetainGrad             func(c Ctx, self *tensor.Tensor) error
+	RetainsGrad            func(c Ctx, self *tensor.Tensor) (bool, error)
+	DetachInplace          func(c Ctx, self *tensor.Tensor) error
+	Backward               func(c Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error
+	AutogradGrad           func(c Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error)
 	Eq                     func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Ne                     func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Lt                     func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)

@@ -26,6 +26,16 @@ func (c Ctx) now() Modes {
 	return *c.modes
 }
 
+// Recording tells whether calls are recorded for gradients.
+func (c Ctx) Recording() bool { return c.modes == nil || c.modes.Grad }
+
+// Recorded is a context of the same thread in which calls are recorded or not, whatever the thread's modes say.
+func (c Ctx) Recorded(on bool) Ctx {
+	m := c.now()
+	m.Grad = on
+	return With(&m)
+}
+
 // set changes the thread's modes.
 func (c Ctx) set(op string, change func(*Modes)) error {
 	if c.modes == nil {

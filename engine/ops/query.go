@@ -25,6 +25,9 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 	if self.IsMeta() {
 		a.Meta, a.Device = true, self.Device().String()
 	}
+	if h := self.History(); h != nil {
+		a.GradFn, a.RequiresGrad = h.Describe()
+	}
 	return format.Tensor(self, a, o), nil
 }
 

@@ -11,22 +11,23 @@ import (
 
 // Operator is one entry.
 type Operator struct {
-	Func      string   `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of
-	AliasOf   string   `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
-	Variants  []string `yaml:"variants"`  // function, method, inplace, out
-	Category  string   `yaml:"category"`  // pointwise, reduction, view, ...
-	DTypes    string   `yaml:"dtypes"`    // all, numbers, reals, floating, ...
-	Promotion string   `yaml:"promotion"` // how the result's dtype follows from the operands'
-	Kernel    string   `yaml:"kernel"`    // what an elementwise operator runs
-	Runs      []string `yaml:"runs"`      // of Runs
-	Tags      []string `yaml:"tags"`      // of Tags
-	Since     string   `yaml:"since"`
-	Go        string   `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
-	Words     Words    `yaml:"words"`
-	Python    Python   `yaml:"python"`
-	Node      Node     `yaml:"node"`
-	Doc       string   `yaml:"doc"`
-	Example   string   `yaml:"example"`
+	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of
+	AliasOf     string      `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
+	Variants    []string    `yaml:"variants"`  // function, method, inplace, out
+	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...
+	DTypes      string      `yaml:"dtypes"`    // all, numbers, reals, floating, ...
+	Promotion   string      `yaml:"promotion"` // how the result's dtype follows from the operands'
+	Kernel      string      `yaml:"kernel"`    // what an elementwise operator runs
+	Runs        []string    `yaml:"runs"`      // of Runs
+	Tags        []string    `yaml:"tags"`      // of Tags
+	Since       string      `yaml:"since"`
+	Go          string      `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
+	Words       Words       `yaml:"words"`
+	Python      Python      `yaml:"python"`
+	Node        Node        `yaml:"node"`
+	Derivatives Derivatives `yaml:"derivatives"`
+	Doc         string      `yaml:"doc"`
+	Example     string      `yaml:"example"`
 
 	file     string
 	Family   string `yaml:"-"` // the file's name
@@ -91,7 +92,7 @@ var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str
 var variants = []string{"function", "method", "inplace", "out"}
 
 // Categories are the sections of the operator reference, in its order.
-var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "storage", "file", "query"}
+var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "gradient", "storage", "file", "query"}
 
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{

@@ -31,13 +31,44 @@ func (t *Tensor) Keys() Keys { return t.kind.keys }
 // SetKeys makes the tensor one of other kinds, for the layers of these to keep state with it.
 func (t *Tensor) SetKeys(k Keys, state any) { t.kind.keys, t.kind.state = k, state }
 
+// History is what the layer of gradients keeps with a tensor, and shares with its aliases: it counts them.
+type History interface {
+	Retain()
+	Release()
+	Describe() (call string, wanted bool) // the recorded call that made the tensor, "" for none, and whether its gradient is wanted
+}
+
+// History of the tensor; nil where there is none.
+func (t *Tensor) History() History { return t.kind.history }
+
+// SetHistory gives the tensor another history, whose reference it takes over, in place of the one that it had. Nil leaves it
+// without one, and without the key.
+func (t *Tensor) SetHistory(h History) {
+	old := t.kind.history
+	t.kind.history = h
+	if t.kind.keys &^= Gradient; h != nil {
+		t.kind.keys |= Gradient
+	}
+	if old != nil {
+		old.Release()
+	}
+}
+
+// Plain is an alias without a history.
+func (t *Tensor) Plain() *Tensor {
+	a := t.Alias()
+	a.SetHistory(nil)
+	return a
+}
+
 // State is what the layers of the tensor's keys keep with it.
 func (t *Tensor) State() any { return t.kind.state }
 
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
-	layout Layout
-	number bool // stands for a plain number in promotion
-	keys   Keys
-	state  any
+	layout  Layout
+	number  bool // stands for a plain number in promotion
+	keys    Keys
+	state   any
+	history History
 }

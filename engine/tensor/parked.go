@@ -83,6 +83,9 @@ func (t *Tensor) Recycle() {
 		}
 		return
 	}
+	if t.kind.history != nil {
+		t.SetHistory(nil)
+	}
 	if t.storage != &f.own || !f.own.Park() {
 		t.Release()
 		return

@@ -336,6 +336,9 @@ func (t *Tensor) Alias() *Tensor {
 	a := takeView()
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
 	a.contiguous, a.kind, a.device = t.contiguous, t.kind, t.device
+	if a.kind.history != nil {
+		a.kind.history.Retain()
+	}
 	a.setDims(len(t.sizes))
 	copy(a.sizes, t.sizes)
 	copy(a.strides, t.strides)
@@ -372,6 +375,9 @@ func (t *Tensor) release() bool {
 	}
 	s := t.storage
 	t.storage = nil
+	if t.kind.history != nil {
+		t.SetHistory(nil)
+	}
 	return s.Release()
 }
 

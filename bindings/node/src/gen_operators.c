@@ -425,6 +425,135 @@ static const lt_operator overloads_lerp[] = {
     {"lerp", arguments_lerp, results_lerp, 3, 3, 1, 2, {{call_lerp, call_lerp_scalar}, {call_lerp_, call_lerp_scalar_}, {call_lerp_out, call_lerp_scalar_out}}},
 };
 
+static tensor_status call_set_requires_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_set_requires_grad(a[0].tensor, a[1].i); }
+static const lt_argument arguments_set_requires_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"requiresGrad", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_operator overloads_set_requires_grad[] = {
+    {"setRequiresGrad", arguments_set_requires_grad, NULL, 2, 2, 0, -1, {{call_set_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_requires_grad(const lt_value *a, lt_value *r) { return tensor_requires_grad(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_requires_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_requires_grad[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_requires_grad[] = {
+    {"requiresGrad", arguments_requires_grad, results_requires_grad, 1, 1, 1, -1, {{call_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_leaf(const lt_value *a, lt_value *r) { return tensor_is_leaf(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_leaf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_leaf[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_leaf[] = {
+    {"isLeaf", arguments_is_leaf, results_is_leaf, 1, 1, 1, -1, {{call_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_output_nr(const lt_value *a, lt_value *r) { return tensor_output_nr(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_output_nr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_output_nr[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_output_nr[] = {
+    {"outputNr", arguments_output_nr, results_output_nr, 1, 1, 1, -1, {{call_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_grad_fn_name(const lt_value *a, lt_value *r) { return tensor_grad_fn_name(a[0].tensor, &r[0].string); }
+static const lt_argument arguments_grad_fn_name[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_grad_fn_name[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_grad_fn_name[] = {
+    {"gradFnName", arguments_grad_fn_name, results_grad_fn_name, 1, 1, 1, -1, {{call_grad_fn_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_grad(const lt_value *a, lt_value *r) { return tensor_grad(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_grad[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_grad[] = {
+    {"grad", arguments_grad, results_grad, 1, 1, 1, -1, {{call_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_set_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_set_grad(a[0].tensor, a[1].tensor); }
+static const lt_argument arguments_set_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"grad", LT_TENSOR, LT_IS_OPTIONAL, {0}},
+};
+static const lt_operator overloads_set_grad[] = {
+    {"setGrad", arguments_set_grad, NULL, 2, 2, 0, -1, {{call_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_retain_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_retain_grad(a[0].tensor); }
+static const lt_argument arguments_retain_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_retain_grad[] = {
+    {"retainGrad", arguments_retain_grad, NULL, 1, 1, 0, -1, {{call_retain_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_retains_grad(const lt_value *a, lt_value *r) { return tensor_retains_grad(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_retains_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_retains_grad[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_retains_grad[] = {
+    {"retainsGrad", arguments_retains_grad, results_retains_grad, 1, 1, 1, -1, {{call_retains_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_detach_(const lt_value *a, lt_value *r) { (void)r; return tensor_detach_(a[0].tensor); }
+static const lt_argument arguments_detach_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_detach_[] = {
+    {"detach_", arguments_detach_, NULL, 1, 1, 0, -1, {{call_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_backward(const lt_value *a, lt_value *r) { (void)r; return tensor_backward(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (int32_t)a[2].i, a[3].i, a[4].list.data, a[4].list.length); }
+static const lt_argument arguments_backward[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"gradients", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+    {"retainGraph", LT_BOOL, LT_IS_OPTIONAL, {0}},
+    {"createGraph", LT_BOOL, 0, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_backward[] = {
+    {"backward", arguments_backward, NULL, 5, 5, 0, -1, {{call_backward, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_autograd_grad(const lt_value *a, lt_value *r) { return tensor_autograd_grad(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, (int32_t)a[3].i, a[4].i, a[5].i, a[6].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_autograd_grad[] = {
+    {"outputs", LT_TENSOR, LT_IS_LIST, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, {0}},
+    {"gradOutputs", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+    {"retainGraph", LT_BOOL, LT_IS_OPTIONAL, {0}},
+    {"createGraph", LT_BOOL, 0, {0}},
+    {"allowUnused", LT_BOOL, 0, {0}},
+    {"materializeGrads", LT_BOOL, 0, {0}},
+};
+static const lt_argument results_autograd_grad[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_autograd_grad[] = {
+    {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_eq_scalar(const lt_value *a, lt_value *r) { return tensor_eq_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_eq_(const lt_value *a, lt_value *r) { (void)r; return tensor_eq_(a[0].tensor, a[1].tensor); }
@@ -7192,6 +7321,18 @@ const lt_entry lt_entries[] = {
     {"addcmul", overloads_addcmul, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"addcdiv", overloads_addcdiv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"lerp", overloads_lerp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"setRequiresGrad", overloads_set_requires_grad, 1, LT_AS_FUNCTION},
+    {"requiresGrad", overloads_requires_grad, 1, LT_AS_FUNCTION},
+    {"isLeaf", overloads_is_leaf, 1, LT_AS_FUNCTION},
+    {"outputNr", overloads_output_nr, 1, LT_AS_FUNCTION},
+    {"gradFnName", overloads_grad_fn_name, 1, LT_AS_FUNCTION},
+    {"grad", overloads_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"setGrad", overloads_set_grad, 1, LT_AS_FUNCTION},
+    {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
+    {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
+    {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
+    {"backward", overloads_backward, 1, LT_AS_FUNCTION},
+    {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

@@ -3,7 +3,7 @@
 import math as _math
 import sys as _sys
 
-from . import _methods, gen_operators  # for the methods that they give Tensor
+from . import _grad, _methods, gen_operators  # for the methods that they give Tensor
 from . import gen_functions as _functions
 from ._arrow import from_arrow
 from ._cast import METHODS as _METHODS

@@ -39,10 +39,10 @@ _is_tensor, _is_operand, _is_number, _is_int, _is_real = _match.is_tensor, _matc
 _is_bool, _is_text, _is_dtype, _is_storage = _match.is_bool, _match.is_text, _match.is_dtype, _match.is_storage
 _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_ints, _match.is_reals, _match.is_numbers
 
-_failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
+_failure, _no_overload, _unpinned = _errors.failure, _errors.no_overload, _errors.unpinned
 _invertible = _errors.invertible
 _dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
-_made, _wrap, _wrap_list = _results.made, _results.wrap, _results.wrap_list
+_made, _wrap, _wrap_list, _leaf = _results.made, _results.wrap, _results.wrap_list, _results.leaf
 _string, _strings, _result_type = _results.string, _results.strings, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap
 

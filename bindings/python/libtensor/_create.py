@@ -29,8 +29,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor([[1, 2],
             [3, 4]])
     """
-    if requires_grad or pin_memory:
-        _errors.unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _errors.unpinned()
+    if requires_grad:
+        return tensor(data, dtype=dtype, device=device).requires_grad_()
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
@@ -71,7 +73,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     tensor([97, 98], dtype=torch.uint8)
     """
     if requires_grad:
-        _errors.unsupported(True, False)
+        return asarray(obj, dtype=dtype, device=device, copy=copy).requires_grad_()
     dtype = as_dtype(dtype)
     if isinstance(obj, Tensor) or is_array(obj):
         if isinstance(obj, Tensor):
@@ -114,7 +116,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     tensor([ 99, 100], dtype=torch.uint8)
     """
     if requires_grad:
-        _errors.unsupported(True, False)
+        return frombuffer(buffer, dtype=dtype, count=count, offset=offset).requires_grad_()
     dtype = as_dtype(dtype)
     try:
         view = _interop.Buffer(buffer)

@@ -37,9 +37,7 @@ def no_overload(function, signatures, args, kwargs):
     return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")
 
 
-def unsupported(requires_grad, pin_memory):
-    if requires_grad:
-        raise NotImplementedError("requires_grad=True: automatic differentiation is not available in this version")
+def unpinned():
     raise NotImplementedError("pin_memory=True: pinned memory is not available in this version")
 
 

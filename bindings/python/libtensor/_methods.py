@@ -72,9 +72,10 @@ class Tensor:
         >>> torch.ones(1, dtype=torch.int32).new_tensor([1, 2])
         tensor([1, 2], dtype=torch.int32)
         """
-        if requires_grad or pin_memory:
-            _errors.unsupported(requires_grad, pin_memory)
-        return _overrides.converted(_create.tensor(data, dtype=dtype or self.dtype, device=device or self.device), type(self))
+        if pin_memory:
+            _errors.unpinned()
+        made = _create.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+        return _overrides.converted(made, type(self))
 
     def apply_(self, callable):
         """Replaces every element of a CPU tensor with callable(element). Slow: each element goes through Python.

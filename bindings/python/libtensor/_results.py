@@ -22,10 +22,17 @@ def made(status, cell):
 
 
 def wrap(handle):
-    """The Tensor that owns a handle."""
+    """The Tensor that owns a handle; None for NULL."""
+    if not handle:
+        return None
     tensor = new(Tensor)
     tensor._h = handle
     return tensor
+
+
+def leaf(tensor, requires_grad):
+    """A tensor that was just made, as one whose gradient is wanted or not."""
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def wrap_list(array, count):

@@ -67,9 +67,7 @@ class Tensor(_direct.TensorBase):
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
-        if require_grad:
-            _errors.unsupported(True, False)
-        return data.as_subclass(cls)
+        return data.as_subclass(cls).requires_grad_(require_grad)
 
     @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):
@@ -186,11 +184,9 @@ class Tensor(_direct.TensorBase):
     is_meta = property(lambda self: self.device.type == "meta")
     is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
-    is_quantized = is_mkldnn = is_nested = requires_grad = retains_grad = False
+    is_quantized = is_mkldnn = is_nested = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
-    is_leaf = True
-    grad = grad_fn = name = None
-    output_nr = 0
+    name = None
 
     def is_inference(self):
         """False: nothing records what happens to a tensor."""
@@ -198,10 +194,6 @@ class Tensor(_direct.TensorBase):
 
     def is_distributed(self):
         return False
-
-    def detach_(self):
-        """The tensor itself: it is detached."""
-        return self
 
     def dim_order(self):
         """The dimensions from the one with the largest stride to the one with the smallest.
@@ -211,11 +203,6 @@ class Tensor(_direct.TensorBase):
         """
         strides = self.stride()
         return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
-
-    def requires_grad_(self, requires_grad=True):
-        if requires_grad:
-            _errors.unsupported(True, False)
-        return self
 
     def __format__(self, spec):
         if self.dim() or self.is_meta or type(self) is not Tensor:

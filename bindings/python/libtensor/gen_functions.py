@@ -125,6 +125,18 @@ c_lerp_out = _bind("tensor_lerp_out", P, P, P, P)
 c_lerp_scalar_out = _bind("tensor_lerp_scalar_out", P, P, _Scalar, P)
 c_lerp_ = _bind("tensor_lerp_", P, P, P)
 c_lerp_scalar_ = _bind("tensor_lerp_scalar_", P, P, _Scalar)
+c_set_requires_grad = _bind("tensor_set_requires_grad", P, P)
+c_requires_grad = _bind("tensor_requires_grad", P, P)
+c_is_leaf = _bind("tensor_is_leaf", P, P)
+c_output_nr = _bind("tensor_output_nr", P, P)
+c_grad_fn_name = _bind("tensor_grad_fn_name", P, P)
+c_grad = _bind("tensor_grad", P, P)
+c_set_grad = _bind("tensor_set_grad", P, P)
+c_retain_grad = _bind("tensor_retain_grad", P)
+c_retains_grad = _bind("tensor_retains_grad", P, P)
+c_detach_ = _bind("tensor_detach_", P)
+c_backward = _bind("tensor_backward", P, P, P, P, P, P, P, P)
+c_autograd_grad = _bind("tensor_autograd_grad", P, P, P, P, P, P, P, P, P, P, P, P)
 c_eq = _bind("tensor_eq", P, P, P)
 c_eq_scalar = _bind("tensor_eq_scalar", P, _Scalar, P)
 c_eq_out = _bind("tensor_eq_out", P, P, P)
@@ -2259,6 +2271,178 @@ def lerp_(input, end, weight):
     return input
 
 
+@_open
+def set_requires_grad(input, requires_grad=True):
+    """Says whether the gradient of `input` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
+    floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_requires_grad", "input")
+    if requires_grad.__class__ is not _Bool:
+        requires_grad = _flag(requires_grad, "set_requires_grad", "requires_grad")
+    status = c_set_requires_grad(input._h, requires_grad)
+    if status:
+        raise _failure(status)
+
+
+@_tells("T", "tensor_words_requires_grad")
+def requires_grad(input):
+    """Whether the gradient of `input` is wanted, or that of something it was computed of."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "requires_grad", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_requires_grad(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+@_tells("T", "tensor_words_is_leaf")
+def is_leaf(input):
+    """Whether `input` is not the result of a recorded call."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_leaf", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_leaf(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+@_open
+def output_nr(input):
+    """Which of the results of the recorded call that made it `input` is; 0 for leaves."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "output_nr", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_output_nr(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.i
+    _put(cell0)
+    return result
+
+
+@_open
+def grad_fn_name(input):
+    """The name of the recorded call that made `input`, such as AddBackward0; empty for leaves. Free it with tensor_string_free."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "grad_fn_name", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_grad_fn_name(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _string(cell0.p)
+    _put(cell0)
+    return result
+
+
+@_makes("T", "tensor_words_grad")
+def grad(input):
+    """The gradient of `input` that `backward` has summed up, sharing its memory; NULL where there is none."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "grad", "input")
+    cell = _take() if _cells else _Cell()
+    return _made(c_grad(input._h, cell.address), cell)
+
+
+@_open
+def set_grad(input, grad):
+    """Gives `input` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_grad", "input")
+    if grad is not None and grad.__class__ is not _Tensor:
+        grad = _tensor(grad, "set_grad", "grad")
+    status = c_set_grad(input._h, None if grad is None else grad._h)
+    if status:
+        raise _failure(status)
+
+
+@_open
+def retain_grad(input):
+    """Has `backward` keep the gradient of `input`, which is no leaf, too. Leaves keep theirs anyway."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "retain_grad", "input")
+    status = c_retain_grad(input._h)
+    if status:
+        raise _failure(status)
+
+
+@_tells("T", "tensor_words_retains_grad")
+def retains_grad(input):
+    """Whether `retain_grad` was called on `input`, which is no leaf."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "retains_grad", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_retains_grad(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+@_changes("T", "tensor_words_detach_")
+def detach_(input):
+    """Takes `input`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "detach_", "input")
+    status = c_detach_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+@_open
+def backward(tensors, gradients, retain_graph, create_graph, inputs):
+    """Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
+    `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
+    recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
+    retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
+    received their gradients keep them.
+    """
+    tensors_list, tensors_len = _tensors(tensors, "backward", "tensors")
+    gradients_list, gradients_len = _optional_tensors(gradients, "backward", "gradients")
+    retain_graph = -1 if retain_graph is None else _flag(retain_graph, "backward", "retain_graph")
+    if create_graph.__class__ is not _Bool:
+        create_graph = _flag(create_graph, "backward", "create_graph")
+    inputs_list, inputs_len = _tensors(inputs, "backward", "inputs")
+    status = c_backward(tensors_list, tensors_len, gradients_list, gradients_len, retain_graph, create_graph, inputs_list, inputs_len)
+    if status:
+        raise _failure(status)
+
+
+@_open
+def autograd_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads):
+    """The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
+    for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
+    `materialize_grads`. Free the list with tensor_list_free.
+    """
+    outputs_list, outputs_len = _tensors(outputs, "autograd_grad", "outputs")
+    inputs_list, inputs_len = _tensors(inputs, "autograd_grad", "inputs")
+    grad_outputs_list, grad_outputs_len = _optional_tensors(grad_outputs, "autograd_grad", "grad_outputs")
+    retain_graph = -1 if retain_graph is None else _flag(retain_graph, "autograd_grad", "retain_graph")
+    if create_graph.__class__ is not _Bool:
+        create_graph = _flag(create_graph, "autograd_grad", "create_graph")
+    if allow_unused.__class__ is not _Bool:
+        allow_unused = _flag(allow_unused, "autograd_grad", "allow_unused")
+    if materialize_grads.__class__ is not _Bool:
+        materialize_grads = _flag(materialize_grads, "autograd_grad", "materialize_grads")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_autograd_grad(outputs_list, outputs_len, inputs_list, inputs_len, grad_outputs_list, grad_outputs_len, retain_graph, create_graph, allow_unused, materialize_grads, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
 @_makes("TO", "tensor_words_eq", "tensor_words_eq_scalar")
 def eq(input, other, *, out=None):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
@@ -3568,8 +3752,8 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "zeros", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "zeros", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "zeros", "layout")
@@ -3582,7 +3766,7 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_zeros(size, size_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_zeros(size, size_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("Vd--", "tensor_words_ones")
@@ -3594,8 +3778,8 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "ones", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "ones", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "ones", "layout")
@@ -3608,7 +3792,7 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_ones(size, size_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_ones(size, size_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("LSd--", "tensor_words_full")
@@ -3620,8 +3804,8 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     tensor([[7, 7],
             [7, 7]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "full", "size")
     if fill_value.__class__ is not _Scalar:
         fill_value = _scalar(fill_value, "full", "fill_value")
@@ -3636,7 +3820,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_full(size, size_len, fill_value, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_full(size, size_len, fill_value, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("Vd---", "tensor_words_empty")
@@ -3649,8 +3833,8 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "empty", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "empty", "layout")
@@ -3664,7 +3848,7 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_empty(size, size_len, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_empty(size, size_len, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("LLd--", "tensor_words_empty_strided")
@@ -3674,15 +3858,15 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "empty_strided", "size")
     stride, stride_len = _ints(stride, "empty_strided", "stride")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_strided", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "empty_strided", "layout")
     device = _NO_DEVICE if device is None else _device(device, "empty_strided", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("LLd--", "tensor_words_empty_permuted")
@@ -3693,15 +3877,15 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "empty_permuted", "size")
     physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_permuted", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "empty_permuted", "layout")
     device = _NO_DEVICE if device is None else _device(device, "empty_permuted", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("Sd--", "tensor_words_scalar_tensor")
@@ -3711,15 +3895,15 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     >>> torch.scalar_tensor(2)
     tensor(2.)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if s.__class__ is not _Scalar:
         s = _scalar(s, "scalar_tensor", "s")
     dtype = -1 if dtype is None else _dtype_code(dtype, "scalar_tensor", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "scalar_tensor", "layout")
     device = _NO_DEVICE if device is None else _device(device, "scalar_tensor", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_scalar_tensor(s, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_scalar_tensor(s, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("SSd--", "tensor_words_arange_start")
@@ -3729,8 +3913,8 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
     >>> torch.arange(3)
     tensor([0, 1, 2])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "arange", "start")
     if end.__class__ is not _Scalar:
@@ -3746,7 +3930,7 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_arange_start(start, end, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_arange_start(start, end, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("SSSd--", "tensor_words_arange_start_step")
@@ -3757,8 +3941,8 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     >>> torch.arange(1, 2, 0.5)
     tensor([1.0000, 1.5000])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "arange", "start")
     if end.__class__ is not _Scalar:
@@ -3776,7 +3960,7 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_arange_start_step(start, end, step, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_arange_start_step(start, end, step, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("Sd--", "tensor_words_arange")
@@ -3786,8 +3970,8 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
     >>> torch.arange(3)
     tensor([0, 1, 2])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if end.__class__ is not _Scalar:
         end = _scalar(end, "arange", "end")
     dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
@@ -3801,7 +3985,7 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_arange(end, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_arange(end, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_first(_arange_start, _arange_start_step, _arange_default)
@@ -3844,8 +4028,8 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
     >>> torch.range(1, 3)
     tensor([1., 2., 3.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "range", "start")
     if end.__class__ is not _Scalar:
@@ -3863,7 +4047,7 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_range(start, end, step, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_range(start, end, step, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("SSId--", "tensor_words_linspace")
@@ -3873,8 +4057,8 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Scalar:
@@ -3892,7 +4076,7 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_linspace(start, end, steps, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_linspace(start, end, steps, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TTId--", "tensor_words_linspace_tensor_tensor")
@@ -3900,8 +4084,8 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Tensor:
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Tensor:
@@ -3919,7 +4103,7 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TSId--", "tensor_words_linspace_tensor_scalar")
@@ -3927,8 +4111,8 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Tensor:
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Scalar:
@@ -3946,7 +4130,7 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("STId--", "tensor_words_linspace_scalar_tensor")
@@ -3954,8 +4138,8 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Tensor:
@@ -3973,7 +4157,7 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_first(_linspace_default, forms=(_linspace_default, _linspace_tensor_tensor, _linspace_tensor_scalar, _linspace_scalar_tensor))
@@ -4025,8 +4209,8 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Scalar:
@@ -4046,7 +4230,7 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_logspace(start, end, steps, base, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_logspace(start, end, steps, base, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TTIFd--", "tensor_words_logspace_tensor_tensor")
@@ -4054,8 +4238,8 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Tensor:
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Tensor:
@@ -4075,7 +4259,7 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TSIFd--", "tensor_words_logspace_tensor_scalar")
@@ -4083,8 +4267,8 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Tensor:
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Scalar:
@@ -4104,7 +4288,7 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("STIFd--", "tensor_words_logspace_scalar_tensor")
@@ -4112,8 +4296,8 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if start.__class__ is not _Scalar:
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Tensor:
@@ -4133,7 +4317,7 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_first(_logspace_default, forms=(_logspace_default, _logspace_tensor_tensor, _logspace_tensor_scalar, _logspace_scalar_tensor))
@@ -4186,8 +4370,8 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     tensor([[1., 0.],
             [0., 1.]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
@@ -4201,14 +4385,14 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_eye(n, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_eye(n, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IId--", "tensor_words_eye_m")
 def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
@@ -4224,7 +4408,7 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_eye_m(n, m, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_eye_m(n, m, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_first(_eye_default, _eye_m)
@@ -4261,8 +4445,8 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "tril_indices", "row")
     if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
@@ -4273,7 +4457,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
     device = _NO_DEVICE if device is None else _device(device, "tril_indices", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_tril_indices(row, col, offset, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_tril_indices(row, col, offset, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IIId--", "tensor_words_triu_indices")
@@ -4284,8 +4468,8 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "triu_indices", "row")
     if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
@@ -4296,7 +4480,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
     device = _NO_DEVICE if device is None else _device(device, "triu_indices", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_triu_indices(row, col, offset, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_triu_indices(row, col, offset, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("Td---", "tensor_words_empty_like")
@@ -4306,8 +4490,8 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
     torch.int8
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "empty_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_like", "dtype")
@@ -4315,7 +4499,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     device = _NO_DEVICE if device is None else _device(device, "empty_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_empty_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_empty_like(input._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("Td---", "tensor_words_zeros_like")
@@ -4325,8 +4509,8 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     >>> torch.zeros_like(torch.tensor([5, 7]))
     tensor([0, 0])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "zeros_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "zeros_like", "dtype")
@@ -4334,7 +4518,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     device = _NO_DEVICE if device is None else _device(device, "zeros_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "zeros_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("Td---", "tensor_words_ones_like")
@@ -4344,8 +4528,8 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
     >>> torch.ones_like(torch.tensor([5, 7]))
     tensor([1, 1])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ones_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "ones_like", "dtype")
@@ -4353,7 +4537,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
     device = _NO_DEVICE if device is None else _device(device, "ones_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "ones_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_ones_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_ones_like(input._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("TSd---", "tensor_words_full_like")
@@ -4363,8 +4547,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
     tensor([3., 3.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "full_like", "input")
     if fill_value.__class__ is not _Scalar:
@@ -4374,7 +4558,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     device = _NO_DEVICE if device is None else _device(device, "full_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "full_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("TVd--", "tensor_words_new_empty")
@@ -4386,8 +4570,8 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_empty", "input")
     size, size_len = _ints(size, "new_empty", "size")
@@ -4395,7 +4579,7 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     layout = -1 if layout is None else _layout_code(layout, "new_empty", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_empty", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TLLd--", "tensor_words_new_empty_strided")
@@ -4405,8 +4589,8 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_empty_strided", "input")
     size, size_len = _ints(size, "new_empty_strided", "size")
@@ -4415,7 +4599,7 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     layout = -1 if layout is None else _layout_code(layout, "new_empty_strided", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_empty_strided", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TLSd--", "tensor_words_new_full")
@@ -4425,8 +4609,8 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_full", "input")
     size, size_len = _ints(size, "new_full", "size")
@@ -4436,7 +4620,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     layout = -1 if layout is None else _layout_code(layout, "new_full", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_full", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TVd--", "tensor_words_new_zeros")
@@ -4448,8 +4632,8 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_zeros", "input")
     size, size_len = _ints(size, "new_zeros", "size")
@@ -4457,7 +4641,7 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     layout = -1 if layout is None else _layout_code(layout, "new_zeros", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_zeros", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TVd--", "tensor_words_new_ones")
@@ -4469,8 +4653,8 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_ones", "input")
     size, size_len = _ints(size, "new_ones", "size")
@@ -4478,7 +4662,7 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     layout = -1 if layout is None else _layout_code(layout, "new_ones", "layout")
     device = _NO_DEVICE if device is None else _device(device, "new_ones", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IBd--", "tensor_words_bartlett_window")
@@ -4488,8 +4672,8 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "bartlett_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -4498,7 +4682,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
     layout = -1 if layout is None else _layout_code(layout, "bartlett_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "bartlett_window", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IBd--", "tensor_words_hann_window")
@@ -4508,8 +4692,8 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "hann_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -4518,7 +4702,7 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
     layout = -1 if layout is None else _layout_code(layout, "hann_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "hann_window", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_hann_window(window_length, periodic, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_hann_window(window_length, periodic, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IBFFd--", "tensor_words_hamming_window")
@@ -4528,8 +4712,8 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "hamming_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -4542,7 +4726,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     layout = -1 if layout is None else _layout_code(layout, "hamming_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "hamming_window", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IBd--", "tensor_words_blackman_window")
@@ -4552,8 +4736,8 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
     >>> torch.blackman_window(3, False).round(decimals=4)
     tensor([-0.,  1., -0.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "blackman_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -4562,7 +4746,7 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
     layout = -1 if layout is None else _layout_code(layout, "blackman_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "blackman_window", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_blackman_window(window_length, periodic, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_blackman_window(window_length, periodic, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IBFd--", "tensor_words_kaiser_window")
@@ -4572,8 +4756,8 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     >>> torch.kaiser_window(3, False, 2.)
     tensor([0.4387, 1.0000, 0.4387])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "kaiser_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -4584,7 +4768,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     layout = -1 if layout is None else _layout_code(layout, "kaiser_window", "layout")
     device = _NO_DEVICE if device is None else _device(device, "kaiser_window", "device")
     cell = _take() if _cells else _Cell()
-    return _made(c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("TiB", "tensor_words_vander")
@@ -9394,8 +9578,8 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "rand", "size")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "rand", "generator")
@@ -9410,7 +9594,7 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("V-d--", "tensor_words_randn")
@@ -9424,8 +9608,8 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     """
     if more:
         size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     size, size_len = _ints(size, "randn", "size")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randn", "generator")
@@ -9440,7 +9624,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IIL-d--", "tensor_words_randint")
@@ -9451,8 +9635,8 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     >>> torch.randint(0, 10, (3,))
     tensor([4, 9, 3])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint", "low")
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
@@ -9471,14 +9655,14 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("IL-d--", "tensor_words_randint_high")
 def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
@@ -9495,7 +9679,7 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_first(_randint_default, _randint_high)
@@ -9532,8 +9716,8 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     >>> torch.randperm(4)
     tensor([0, 1, 3, 2])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "randperm", "n")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9549,7 +9733,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_makes("T-d---", "tensor_words_rand_like")
@@ -9560,8 +9744,8 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     >>> torch.rand_like(torch.ones(3))
     tensor([0.4963, 0.7682, 0.0885])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rand_like", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9571,7 +9755,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     device = _NO_DEVICE if device is None else _device(device, "rand_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "rand_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("T-d---", "tensor_words_randn_like")
@@ -9582,8 +9766,8 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     >>> torch.randn_like(torch.ones(3))
     tensor([ 1.5410, -0.2934, -2.1788])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randn_like", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9593,7 +9777,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     device = _NO_DEVICE if device is None else _device(device, "randn_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randn_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("TII-d---", "tensor_words_randint_like")
@@ -9604,8 +9788,8 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
     >>> torch.randint_like(torch.ones(3), 0, 10)
     tensor([4., 9., 3.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
@@ -9619,14 +9803,14 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
     device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_makes("TI-d---", "tensor_words_randint_like_high")
 def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Random integers from [0, high) with the shape, dtype and device of `input`."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
@@ -9638,7 +9822,7 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
     device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
     cell = _take() if _cells else _Cell()
-    return _made(c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
+    return _leaf(_made(c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell), requires_grad)
 
 
 @_first(_randint_like_default, _randint_like_high)
@@ -9701,8 +9885,8 @@ def _normal_tensors(mean, std=1, *, generator=None, out=None):
 @_makes("FFL-d--", "tensor_words_normal_size")
 def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` of normally distributed random numbers."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
+    if pin_memory:
+        _unpinned()
     if mean.__class__ is not _Float:
         mean = _real(mean, "normal", "mean")
     if std.__class__ is not _Float:
@@ -9721,7 +9905,7 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    return _made(c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
+    return _leaf(_made(c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell), requires_grad)
 
 
 @_first(_normal_tensors, _normal_size)

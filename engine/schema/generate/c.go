@@ -24,7 +24,8 @@ var sections = map[string]string{
 	"creation": "creation", "random": "random numbers", "copy": "copies and casts", "view": "views", "pointwise": "pointwise",
 	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining", "sort": "sorting and searching",
 	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions",
-	"storage": "storages and memory", "file": "files", "query": "queries and settings",
+	"gradient": "gradients",
+	"storage":  "storages and memory", "file": "files", "query": "queries and settings",
 }
 
 // form is one C function of an operator.

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/libtensor/libtensor/engine/schema"
 )
+
+// tables are the folders of operators, with the façade's table of their functions.
+var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded"}
 
 const (
 	opsDir       = "engine/ops"
@@ -28,7 +32,8 @@ type function struct {
 	params   []param
 	results  []string // types
 	any      bool     // takes tensors of every kind
-	composed bool     // of engine/composite
+	constant bool     // no gradient flows through it
+	table    string   // where the façade finds it: "composed" for engine/composite, "recorded" for engine/autograd, "" for engine/ops
 	written  []param  // those that the operator writes to: tensors and storages
 }
 
@@ -38,7 +43,7 @@ type param struct{ name, typ string }
 // engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
 	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
-	for _, dir := range []string{opsDir, compositeDir} {
+	for _, dir := range slices.Sorted(maps.Keys(tables)) {
 		if err := declare(dir, declared, imports); err != nil {
 			return err
 		}
@@ -65,7 +70,7 @@ func facade(out *output, ops []*schema.Operator) error {
 		if !ok {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
-		f.op, f.any = o.Name, o.Tagged("metadata")
+		f.op, f.any, f.constant = o.Name, o.Tagged("metadata") || f.table == "recorded", o.Constant()
 		outs := len(f.params) - len(o.Args)
 		for i, p := range f.params {
 			if i < outs || o.Args[i-outs].Mutated {
@@ -77,7 +82,7 @@ func facade(out *output, ops []*schema.Operator) error {
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
 	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
-	return nil
+	return generateDerivatives(out, ops, all, imports)
 }
 
 // ownMethods are the operators that the façade has itself, since they are about what its calls carry.
@@ -140,16 +145,28 @@ func declareFile(path string, text any, declared map[string]*function, imports m
 		if !ok || f.Recv != nil || !f.Name.IsExported() {
 			continue
 		}
+		if filepath.Dir(path) == autogradDir && !takesContext(f) {
+			continue
+		}
 		if declared[f.Name.Name] != nil {
-			return fmt.Errorf("func %s is in %s and in %s", f.Name.Name, opsDir, compositeDir)
+			return fmt.Errorf("func %s is in two of the folders of operators", f.Name.Name)
 		}
 		made := read(set, f)
-		if made.composed = filepath.Dir(path) == compositeDir; made.composed {
+		if made.table = tables[filepath.Dir(path)]; made.table != "" {
 			made.params = made.params[1:] // the façade
 		}
 		declared[f.Name.Name] = made
 	}
 	return nil
+}
+
+// takesContext tells whether the first parameter of a function is the façade.
+func takesContext(f *ast.FuncDecl) bool {
+	if len(f.Type.Params.List) == 0 {
+		return false
+	}
+	first, ok := f.Type.Params.List[0].Type.(*ast.SelectorExpr)
+	return ok && first.Sel.Name == "Ctx"
 }
 
 func read(set *token.FileSet, f *ast.FuncDecl) *function {
@@ -244,16 +261,24 @@ func (f *function) keys() string {
 	return strings.Join(terms, "|")
 }
 
+// ahead is keys, without those whose layers have nothing to do for the operator.
+func (f *function) ahead() string {
+	if f.constant {
+		return "(" + f.keys() + ")&^tensor.Gradient"
+	}
+	return f.keys()
+}
+
 func facadeMethods(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s is the operator %s.\n", f.name, f.op)
 		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(!f.composed && (keys != "" || len(f.written) > 0)))
+		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(f.table == "" && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
-			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", keys)
+			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
-			if !f.composed { // what a kind does not have itself, the composition's steps may do
+			if f.table == "" { // what a kind does not have itself, the composition's steps may do
 				fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n", f.op)
 			}
 			b.WriteString("}\n")
@@ -282,8 +307,8 @@ func (f *function) placed() (name string) {
 
 // call calls the operator and counts what it writes; composed ones write through the façade.
 func (f *function) call(b *strings.Builder) {
-	if f.composed { // its steps find the device
-		fmt.Fprintf(b, "return composed.%s(c, %s)\n}\n", f.name, f.arguments())
+	if f.table != "" { // its steps find the device
+		fmt.Fprintf(b, "return %s.%s(c, %s)\n}\n", f.table, f.name, f.arguments())
 		return
 	}
 	if name := f.placed(); name != "" {
@@ -313,7 +338,7 @@ func facadeBackend(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	b.WriteString("\n// Backend is what a kind of tensors does with operators: nil where it has nothing, which is refused.\ntype Backend struct {\n")
 	for _, f := range all {
-		if f.keys() == "" && !f.composed {
+		if f.keys() == "" && f.table == "" {
 			continue
 		}
 		signature := f.signature(false)
@@ -328,7 +353,7 @@ func facadeComposites(all []*function) string {
 	var b strings.Builder
 	b.WriteString(goBanner + "package composite\n\nimport \"" + module + "engine/aten\"\n\nfunc init() {\n\taten.Compose(aten.Backend{\n")
 	for _, f := range all {
-		if f.composed {
+		if f.table == "composed" {
 			fmt.Fprintf(&b, "\t\t%s: %s,\n", f.name, f.name)
 		}
 	}
@@ -337,7 +362,10 @@ func facadeComposites(all []*function) string {
 }
 
 // header is a file of package aten that imports what its text uses.
-func header(text string, imports map[string]string) string {
+func header(text string, imports map[string]string) string { return headerOf("aten", text, imports) }
+
+// headerOf is header for another package.
+func headerOf(name, text string, imports map[string]string) string {
 	var standard, ours []string
 	for name, path := range imports {
 		switch line := fmt.Sprintf("\t%q\n", path); {
@@ -350,5 +378,5 @@ func header(text string, imports map[string]string) string {
 	}
 	slices.Sort(standard)
 	slices.Sort(ours)
-	return goBanner + "package aten\n\nimport (\n" + strings.Join(standard, "") + "\n" + strings.Join(ours, "") + ")\n" + text
+	return goBanner + "package " + name + "\n\nimport (\n" + strings.Join(standard, "") + "\n" + strings.Join(ours, "") + ")\n" + text
 }

@@ -272,7 +272,7 @@ func (v *pyOverload) body(c *code, function string) {
 		c.when(pyAliases[a.Name]+" is not _absent", a.Name+" = "+pyAliases[a.Name])
 	}
 	if v.factory() {
-		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
+		c.when("pin_memory", "_unpinned()")
 	}
 	g := v.given(c, function)
 	if v.takesOut() {
@@ -393,7 +393,11 @@ func (v *pyOverload) results(c *code, g given) {
 	o := v.op
 	if len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor"}) {
 		c.line("cell = _take() if _cells else _Cell()")
-		g.call(c, "return _made(%s, cell)", "function", "cell.address")
+		statement := "return _made(%s, cell)"
+		if v.factory() {
+			statement = "return _leaf(_made(%s, cell), requires_grad)"
+		}
+		g.call(c, statement, "function", "cell.address")
 		return
 	}
 	var cells, values []string

@@ -1,0 +1,136 @@
+"""What tensors know of their gradients: the methods and attributes of Tensor, and the functions of libtensor.autograd."""
+
+from ctypes import c_void_p
+
+from . import gen_functions as _f
+from ._errors import failure
+from ._extend import extends
+from ._library import Cell, bind, cells
+from ._results import wrap
+from ._tensor import Tensor
+
+c_grad = bind("tensor_grad", c_void_p, c_void_p)
+
+
+class Node:
+    """The recorded call that made a tensor, as grad_fn gives it."""
+
+    __slots__ = ("_name", "_made")
+
+    def name(self):
+        return self._name
+
+    def __repr__(self):
+        return f"<{self._name} object at {id(self):#x}>"
+
+
+def as_list(tensors):
+    """A tensor, or several, as a list; None as an empty one."""
+    if tensors is None:
+        return []
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+@extends(Tensor)
+class Tensor:
+    @property
+    def requires_grad(self):
+        """Whether operations on the tensor are recorded, for gradients."""
+        return _f.requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted):
+        _f.set_requires_grad(self, wanted)
+
+    def requires_grad_(self, requires_grad=True):
+        """Says whether operations on the tensor are recorded, for gradients, and returns it.
+
+        >>> torch.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+        """
+        _f.set_requires_grad(self, requires_grad)
+        return self
+
+    @property
+    def is_leaf(self):
+        """Whether the tensor is not the result of a recorded operation."""
+        return _f.is_leaf(self)
+
+    @property
+    def output_nr(self):
+        return _f.output_nr(self)
+
+    @property
+    def retains_grad(self):
+        return _f.retains_grad(self)
+
+    def retain_grad(self):
+        """Has backward() keep the gradient of the tensor though it is no leaf."""
+        _f.retain_grad(self)
+
+    @property
+    def grad(self):
+        """The gradient that backward() has summed up, None where there is none."""
+        cell = cells.pop() if cells else Cell()
+        status = c_grad(self._h, cell.address)
+        if status:
+            raise failure(status)
+        handle = cell.p
+        cells.append(cell)
+        return wrap(handle) if handle else None
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        _f.set_grad(self, value)
+
+    @grad.deleter
+    def grad(self):
+        _f.set_grad(self, None)
+
+    @property
+    def grad_fn(self):
+        """The recorded operation that made the tensor, None for a leaf."""
+        name = _f.grad_fn_name(self)
+        if not name:
+            return None
+        node = Node()
+        node._name, node._made = name, self
+        return node
+
+    def detach_(self):
+        """Takes the tensor out of the graph, and returns it: it is a leaf from then on."""
+        return _f.detach_(self)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradients of the tensor to those of the leaves that it was computed of, or of `inputs` alone.
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+        """
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Adds the gradients of tensors to those of the leaves that they were computed of, or of `inputs` alone."""
+    if inputs is not None and not as_list(inputs):
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
+    _f.backward(as_list(tensors), gradients, retain_graph, create_graph, as_list(inputs))
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False):
+    """The gradients of `outputs` with respect to `inputs`, as a tuple.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched=True: gradients are not computed in batches; call grad() for each of them")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    return _f.autograd_grad(as_list(outputs), as_list(inputs), as_list(grad_outputs), retain_graph, create_graph, bool(allow_unused), materialize_grads)

@@ -1,0 +1,294 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// SetRequiresGrad says whether the gradient of a leaf is wanted.
+func SetRequiresGrad(_ aten.Ctx, self *tensor.Tensor, on bool) error {
+	v := variableOf(self)
+	switch {
+	case on && !differentiable(self):
+		return status.Runtimef("only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
+	case v != nil && (v.node != nil || v.view != nil && wanted(v.view.base)):
+		if on {
+			return nil
+		}
+		return status.Runtimef("you can only change requires_grad flags of leaf variables; this tensor was made by %s. If you want to use a computed variable in a subgraph that doesn't "+
+			"require differentiation use var_no_grad = var.detach()", nameOf(self))
+	case on:
+		track(self).requires = true
+	case v != nil:
+		v.requires = false
+	}
+	return nil
+}
+
+// RequiresGrad tells whether the gradient of self is wanted.
+func RequiresGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return wanted(self), nil }
+
+// IsLeaf tells whether no recorded call made self.
+func IsLeaf(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return current(self) == nil, nil }
+
+// OutputNr is which of the results of its call self is.
+func OutputNr(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	if current(self) == nil {
+		return 0, nil
+	}
+	return int64(variableOf(self).output), nil
+}
+
+// GradFnName is the name of the recorded call that made self; "" for a leaf.
+func GradFnName(_ aten.Ctx, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
+
+// current is the node that made t, which for a view may have changed with its base; nil for leaves.
+func current(t *tensor.Tensor) *Node {
+	v := variableOf(t)
+	if v == nil {
+		return nil
+	}
+	if v.view != nil {
+		v.view.renew(v, t)
+	}
+	return v.node
+}
+
+func nameOf(t *tensor.Tensor) string {
+	if n := current(t); n != nil {
+		return n.name
+	}
+	return ""
+}
+
+// Grad is the gradient of self, nil where there is none.
+func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	v := variableOf(self)
+	if v == nil {
+		return nil, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.grad == nil {
+		return nil, nil
+	}
+	return v.grad.Alias(), nil
+}
+
+// SetGrad gives self a gradient, or takes it away where grad is nil.
+func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
+	if grad != nil {
+		if err := fits(self, grad); err != nil {
+			return err
+		}
+		grad = grad.Alias()
+	}
+	v := variableOf(self)
+	if v == nil {
+		if grad == nil {
+			return nil
+		}
+		v = track(self)
+	}
+	v.mu.Lock()
+	old := v.grad
+	v.grad = grad
+	v.mu.Unlock()
+	old.Release()
+	return nil
+}
+
+// fits refuses a gradient that is not like its tensor.
+func fits(self, grad *tensor.Tensor) error {
+	switch want := likeOf(self); {
+	case grad.DType() != want.dtype:
+		return status.Runtimef("assigned grad has data of a different type: the tensor has dtype %v and the gradient %v", want.dtype, grad.DType())
+	case grad.Device() != want.device:
+		return status.Runtimef("assigned grad has data located on a different device: the tensor is on %v and the gradient on %v", want.device, grad.Device())
+	case !slices.Equal(self.Sizes(), grad.Sizes()):
+		return status.Runtimef("assigned grad has data of a different size: the tensor has shape %v and the gradient %v", self.Sizes(), grad.Sizes())
+	}
+	return nil
+}
+
+// RetainGrad keeps the gradient of a tensor that is no leaf.
+func RetainGrad(_ aten.Ctx, self *tensor.Tensor) error {
+	if !wanted(self) {
+		return status.Runtimef("can't retain_grad on Tensor that has requires_grad=False")
+	}
+	if n, v := current(self), variableOf(self); n != nil && !v.retains {
+		v.retains = true
+		n.remember(v)
+	}
+	return nil
+}
+
+// RetainsGrad tells whether self is no leaf and keeps its gradient.
+func RetainsGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
+	v := variableOf(self)
+	return v != nil && v.retains, nil
+}
+
+// DetachInplace makes self a leaf.
+func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
+	v := variableOf(self)
+	if v == nil {
+		return nil
+	}
+	if v.view != nil {
+		return status.Runtimef("Can't detach views in-place. Use detach() instead.")
+	}
+	if v.node != nil {
+		v.node.forget(v)
+		v.node.Release()
+	}
+	v.node, v.output, v.requires = nil, 0, false
+	v.changes++
+	return nil
+}
+
+// Backward adds the gradients of tensors to those of the leaves that they depend on, or of the given inputs alone. grads are the
+// gradients to begin with: 1 for nil, where a tensor has one element. What the graph saved is freed unless retain is true, which
+// it is with create by default: then the run is recorded itself, so that the gradients can be differentiated again.
+func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
+	r := start(c, keeps(retain, create), create)
+	defer r.close()
+	goals, err := r.begin(tensors, grads, inputs)
+	defer release(goals)
+	if err != nil {
+		return err
+	}
+	if err := r.finish(); err != nil {
+		return err
+	}
+	for i, t := range inputs {
+		grad := r.wanted[goals[i]]
+		if grad == nil {
+			continue
+		}
+		if err := variableOf(t).accumulate(r.c, t, grad, create); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AutogradGrad are the gradients of outputs with respect to inputs, nil for those on which they do not depend.
+func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+	r := start(c, keeps(retain, create), create)
+	defer r.close()
+	goals, err := r.begin(outputs, grads, inputs)
+	defer release(goals)
+	if err == nil {
+		err = r.finish()
+	}
+	made := make([]*tensor.Tensor, len(inputs))
+	for i := range inputs {
+		if err != nil {
+			break
+		}
+		if grad := r.wanted[goals[i]]; grad != nil && goals[i].Node != nil {
+			made[i] = grad.Alias()
+			continue
+		}
+		switch {
+		case zeros:
+			made[i], err = r.c.ZerosLike(inputs[i], inputs[i].DType(), tensor.NoLayout, inputs[i].Device(), shape.Preserve)
+		case !unused:
+			err = status.Runtimef("One of the differentiated Tensors appears to not have been used in the graph: number %d of inputs. Set allow_unused=True if this is the desired behavior.", i)
+		}
+	}
+	if err != nil {
+		for _, t := range made {
+			t.Release()
+		}
+		return nil, err
+	}
+	return made, nil
+}
+
+func keeps(retain ops.Bool, create bool) bool {
+	if retain == ops.NoBool {
+		return create
+	}
+	return retain == ops.True
+}
+
+func release(edges []Edge) {
+	for _, e := range edges {
+		if e.Node != nil {
+			e.Node.Release()
+		}
+	}
+}
+
+// begin gives the run its first gradients, and the inputs to stop at, whose edges it returns.
+func (r *run) begin(tensors, grads, inputs []*tensor.Tensor) (goals []Edge, err error) {
+	if len(grads) != 0 && len(grads) != len(tensors) {
+		return nil, status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
+	}
+	var roots []Edge
+	defer func() { release(roots) }()
+	for i, t := range tensors {
+		if !wanted(t) {
+			return nil, status.Runtimef("element %d of tensors does not require grad and does not have a grad_fn", i)
+		}
+		roots = append(roots, edgeTo(t))
+	}
+	for i, t := range inputs {
+		if !wanted(t) {
+			return goals, status.Runtimef("One of the differentiated Tensors does not require grad: number %d of inputs", i)
+		}
+		goals = append(goals, edgeTo(t))
+	}
+	if len(inputs) > 0 {
+		r.toward(roots, goals)
+	}
+	for i, t := range tensors {
+		grad, err := r.seed(t, at(grads, i), i)
+		if err != nil {
+			return goals, err
+		}
+		if err := r.add(roots[i], grad); err != nil {
+			return goals, err
+		}
+	}
+	return goals, nil
+}
+
+func at(list []*tensor.Tensor, i int) *tensor.Tensor {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// seed is the gradient that a run begins with at t.
+func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
+	if grad == nil {
+		if t.Numel() != 1 {
+			return nil, status.Runtimef("grad can be implicitly created only for scalar outputs, not for shape %v; give one for number %d", t.Sizes(), i)
+		}
+		if t.DType().IsComplex() {
+			return nil, status.Runtimef("grad can be implicitly created only for real scalar outputs but got %v", t.DType())
+		}
+		ones, err := r.c.OnesLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)
+		return ones, err
+	}
+	switch {
+	case !slices.Equal(t.Sizes(), grad.Sizes()):
+		return nil, status.Runtimef("Mismatch in shape: grad_output[%d] has a shape of %v and output[%d] has a shape of %v", i, grad.Sizes(), i, t.Sizes())
+	case t.DType().IsComplex() != grad.DType().IsComplex():
+		return nil, status.Runtimef("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[%d] has a dtype of %v and output[%d] has a dtype of %v",
+			i, grad.DType(), i, t.DType())
+	}
+	if !r.create {
+		return grad.Plain(), nil
+	}
+	return grad.Alias(), nil
+}

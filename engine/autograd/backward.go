@@ -1,0 +1,311 @@
+package autograd
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// run is one backward run. Nodes are taken by falling number: when one's turn comes, all that used its results have had theirs,
+// so that its gradients are complete.
+type run struct {
+	c       aten.Ctx // with gradients on where the run is recorded itself
+	retain  bool     // what nodes saved is kept
+	create  bool     // the run is recorded
+	waiting queue
+	pending map[*Node]*pending
+	wanted  map[Edge]*tensor.Tensor // gradients to hand out; where there are none, leaves get theirs
+	needed  map[*Node]bool          // the nodes on the way to these
+}
+
+// pending are the gradients of a node's results that have come so far.
+type pending struct {
+	node  *Node
+	grads []*tensor.Tensor
+}
+
+// queue is a heap with the largest number on top.
+type queue []*pending
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].node.number > q[j].node.number }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(*pending)) }
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return x
+}
+
+// start makes a run; close ends it.
+func start(c aten.Ctx, retain, create bool) *run {
+	return &run{c: c.Recorded(create), retain: retain, create: create, pending: map[*Node]*pending{}}
+}
+
+func (r *run) close() {
+	for _, p := range r.waiting {
+		p.release()
+	}
+	for _, t := range r.wanted {
+		t.Release()
+	}
+}
+
+func (p *pending) release() {
+	for _, t := range p.grads {
+		t.Release()
+	}
+	p.node.Release()
+}
+
+// add gives a result of a node a gradient, whose reference it takes over.
+func (r *run) add(e Edge, grad *tensor.Tensor) error {
+	p := r.pending[e.Node]
+	if p == nil {
+		e.Node.retain()
+		p = &pending{e.Node, make([]*tensor.Tensor, len(e.Node.outputs))}
+		r.pending[e.Node] = p
+		heap.Push(&r.waiting, p)
+	}
+	have := p.grads[e.Output]
+	if have == nil {
+		p.grads[e.Output] = grad
+		return nil
+	}
+	defer grad.Release()
+	out := have
+	if r.create || !own(have) || have.DType() != grad.DType() || !slices.Equal(have.Sizes(), grad.Sizes()) {
+		out = nil
+	}
+	sum, err := r.c.Add(out, have, grad, one)
+	if err != nil || out != nil {
+		return err
+	}
+	have.Release()
+	p.grads[e.Output] = sum
+	return nil
+}
+
+// own tells whether nobody else sees the memory of t.
+func own(t *tensor.Tensor) bool {
+	return t.Storage().Refs() == 1 && t.History() == nil && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
+}
+
+// toward limits the run to the nodes on the way to some results of nodes.
+func (r *run) toward(roots []Edge, goals []Edge) {
+	r.wanted, r.needed = map[Edge]*tensor.Tensor{}, map[*Node]bool{}
+	for _, g := range goals {
+		if g.Node != nil {
+			r.wanted[g] = nil
+			r.needed[g.Node] = true
+		}
+	}
+	seen := map[*Node]bool{}
+	var all, next []*Node
+	visit := func(e Edge) {
+		if e.Node != nil && !seen[e.Node] {
+			seen[e.Node] = true
+			next = append(next, e.Node)
+		}
+	}
+	for _, e := range roots {
+		visit(e)
+	}
+	for len(next) > 0 {
+		n := next[len(next)-1]
+		next = next[:len(next)-1]
+		all = append(all, n)
+		for _, e := range n.edges {
+			visit(e)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Node) int { return int(int64(a.number - b.number)) })
+	for _, n := range all {
+		for _, e := range n.edges {
+			if r.needed[e.Node] {
+				r.needed[n] = true
+			}
+		}
+	}
+}
+
+// finish runs until no gradients wait.
+func (r *run) finish() error {
+	for len(r.waiting) > 0 {
+		p := heap.Pop(&r.waiting).(*pending)
+		delete(r.pending, p.node)
+		err := r.visit(p)
+		p.release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit hands the gradients of a node's results out and passes those of its operands on.
+func (r *run) visit(p *pending) error {
+	n := p.node
+	for i, grad := range p.grads {
+		if _, ok := r.wanted[Edge{n, i}]; ok && grad != nil {
+			r.wanted[Edge{n, i}] = grad.Alias()
+		}
+	}
+	if err := r.keep(p); err != nil {
+		return err
+	}
+	if n.leaf != nil {
+		if r.wanted != nil {
+			return nil
+		}
+		return accumulate(r.c, n.leaf, p.grads[0], r.create)
+	}
+	if r.needed != nil && !slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] }) {
+		return nil
+	}
+	grads, err := n.apply(r, p.grads)
+	for i, grad := range grads {
+		if grad == nil {
+			continue
+		}
+		if err != nil {
+			grad.Release()
+			continue
+		}
+		if grad, err = n.fit(r.c, i, grad); err == nil {
+			err = r.add(n.edges[i], grad)
+		}
+	}
+	return err
+}
+
+// keep gives results that keep their gradients theirs.
+func (r *run) keep(p *pending) error {
+	if len(p.node.keepers) == 0 || r.wanted != nil {
+		return nil
+	}
+	p.node.mu.Lock()
+	keepers := slices.Clone(p.node.keepers)
+	p.node.mu.Unlock()
+	for _, v := range keepers {
+		if grad := p.grads[v.output]; grad != nil {
+			if err := v.accumulate(r.c, nil, grad, r.create); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// apply are the gradients of the node's operands; then, unless they are retained, what the node saved is freed.
+func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.unspent(); err != nil {
+		return nil, err
+	}
+	made, err := n.differentiate(r, grads)
+	if !r.retain && err == nil {
+		n.spent = true
+		for _, e := range n.spend(nil) {
+			e.Release()
+		}
+	}
+	return made, err
+}
+
+// fit brings the gradient of operand i to the dtype and the sizes of the operand: real where that is, summed where that was
+// broadcast. It takes the reference to the gradient over.
+func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	e := n.edges[i]
+	want := &e.Node.outputs[e.Output]
+	if grad.DType() == want.dtype && slices.Equal(grad.Sizes(), want.sizes()) {
+		return grad, nil
+	}
+	s := &steps{c: c}
+	defer s.Close()
+	fitted, err := s.try(func() *tensor.Tensor {
+		s.keep(grad, nil)
+		fitted := grad
+		if grad.DType().IsComplex() && !want.dtype.IsComplex() {
+			fitted = s.real(fitted)
+		}
+		if sizes := want.sizes(); !slices.Equal(fitted.Sizes(), sizes) {
+			if !expands(sizes, fitted.Sizes()) {
+				panic(failure{status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes)})
+			}
+			fitted = s.keep(c.SumToSize(fitted, slices.Clone(sizes)))
+		}
+		return s.cast(fitted, want.dtype)
+	})
+	return fitted, err
+}
+
+// expands tells whether a tensor of some sizes can be broadcast to others.
+func expands(from, to []int64) bool {
+	if len(from) > len(to) {
+		return false
+	}
+	to = to[len(to)-len(from):]
+	for i, n := range from {
+		if n != 1 && n != to[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// accumulate adds a gradient to that of the leaf t.
+func accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
+	return variableOf(t).accumulate(c, t, grad, create)
+}
+
+func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.grad == nil {
+		made, err := first(c, t, grad, create)
+		v.grad = made
+		return err
+	}
+	if !create && v.grad.History() == nil {
+		_, err := c.Add(v.grad, v.grad, grad, one)
+		return err
+	}
+	sum, err := c.Add(nil, v.grad, grad, one)
+	if err == nil {
+		v.grad.Release()
+		v.grad = sum
+	}
+	return err
+}
+
+// first is what becomes the gradient of t: the gradient itself where it lies as t does and nobody else sees it.
+func first(c aten.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+	alike := t == nil || slices.Equal(t.Strides(), grad.Strides())
+	if alike && (create || own(grad)) {
+		return grad.Alias(), nil
+	}
+	if t == nil {
+		return c.Clone(grad, shape.Preserve)
+	}
+	if create {
+		return c.Clone(grad, shape.Contiguous)
+	}
+	made, err := c.EmptyLike(t, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve)
+	if err != nil {
+		return nil, err
+	}
+	made.SetHistory(nil)
+	if err := c.Copy(made, grad, false); err != nil {
+		made.Release()
+		return nil, err
+	}
+	return made, nil
+}

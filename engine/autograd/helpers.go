@@ -1,0 +1,48 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// either is one of two values.
+func either[T any](test bool, then, otherwise T) T {
+	if test {
+		return then
+	}
+	return otherwise
+}
+
+// scaled is t times the conjugate of a number; t itself for 1.
+func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
+	if by.Kind == dtype.KindComplex {
+		by.Im = -by.Im
+	} else if by.Float() == 1 {
+		return t
+	}
+	return s.mul(t, s.number(by))
+}
+
+// spread is what a reduction of dims (all where there are none) gave, over the sizes that these had.
+func (s *steps) spread(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
+	return s.keep(s.c.Expand(s.restore(t, sizes, dims, keepdim), sizes, false))
+}
+
+// restore gives a reduction its dimensions of size 1 back.
+func (s *steps) restore(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
+	if keepdim || len(sizes) == 0 {
+		return t
+	}
+	reduced := slices.Clone(sizes)
+	mask, err := shape.WrapDims("backward", dims, len(sizes), true)
+	s.check(err)
+	for d := range reduced {
+		if len(dims) == 0 || mask[d] {
+			reduced[d] = 1
+		}
+	}
+	return s.keep(s.c.Reshape(t, reduced))
+}

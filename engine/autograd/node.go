@@ -1,0 +1,249 @@
+package autograd
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Edge leads to a result of a node; its zero value leads nowhere.
+type Edge struct {
+	Node   *Node
+	Output int
+}
+
+// Node is a recorded call. It is referred to by the tensors that it made and by the nodes of the calls that used them.
+type Node struct {
+	refs    atomic.Int32
+	mu      sync.Mutex // over what is saved, which a run without retain_graph frees
+	name    string
+	number  uint64 // nodes are numbered as they are made: edges lead to smaller numbers
+	edges   []Edge // by operand
+	outputs []like
+	saved   []saved
+	formula func(s *steps, i int) *tensor.Tensor // the gradient of operand i, nil for none
+	leaf    *tensor.Tensor                       // of a node that accumulates: what it adds the gradients to
+	spent   bool                                 // what was saved has been freed
+	keepers []*Variable                          // results whose gradients are kept
+	inner   *Node                                // of CopySlices: the call that wrote to a view
+
+	firstEdges   [3]Edge
+	firstOutputs [1]like
+	firstSaved   [2]saved
+}
+
+var numbers atomic.Uint64
+
+func newNode(name string, operands int) *Node {
+	n := &Node{name: name, number: numbers.Add(1)}
+	n.refs.Store(1)
+	if operands <= len(n.firstEdges) {
+		n.edges = n.firstEdges[:operands]
+	} else {
+		n.edges = make([]Edge, operands)
+	}
+	return n
+}
+
+func (n *Node) retain() { n.refs.Add(1) }
+
+// revive takes a reference to a node that may be on its way out.
+func (n *Node) revive() bool {
+	for {
+		refs := n.refs.Load()
+		if refs == 0 {
+			return false
+		}
+		if n.refs.CompareAndSwap(refs, refs+1) {
+			return true
+		}
+	}
+}
+
+// Release gives a reference up. What the node held goes with the last one, and so on to the beginning of the graph: by a list,
+// since chains may be longer than any stack.
+func (n *Node) Release() {
+	for waiting := []*Node(nil); ; {
+		if n.refs.Add(-1) == 0 {
+			waiting = n.dissolve(waiting)
+		}
+		if len(waiting) == 0 {
+			return
+		}
+		n = waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+	}
+}
+
+// dissolve releases what the node held, but for the nodes, which it adds to a list.
+func (n *Node) dissolve(nodes []*Node) []*Node {
+	if n.leaf != nil {
+		v := variableOf(n.leaf)
+		v.mu.Lock()
+		if v.accumulator == n {
+			v.accumulator = nil
+		}
+		v.mu.Unlock()
+		n.leaf.Release()
+	}
+	nodes = n.spend(nodes)
+	for _, e := range n.edges {
+		if e.Node != nil {
+			nodes = append(nodes, e.Node)
+		}
+	}
+	if n.inner != nil {
+		nodes = append(nodes, n.inner)
+	}
+	n.formula = nil
+	return nodes
+}
+
+// spend releases what the node saved, but for the nodes, which it adds to a list.
+func (n *Node) spend(nodes []*Node) []*Node {
+	for i := range n.saved {
+		s := &n.saved[i]
+		s.t.Release()
+		if s.from.Node != nil {
+			nodes = append(nodes, s.from.Node)
+		}
+		*s = saved{}
+	}
+	if n.inner != nil {
+		n.inner.spent = true
+		return n.inner.spend(nodes)
+	}
+	return nodes
+}
+
+// forget and remember tell the node which of its results keep their gradients.
+func (n *Node) forget(v *Variable) {
+	n.mu.Lock()
+	if i := slices.Index(n.keepers, v); i >= 0 {
+		n.keepers = slices.Delete(n.keepers, i, i+1)
+	}
+	n.mu.Unlock()
+}
+
+func (n *Node) remember(v *Variable) {
+	n.mu.Lock()
+	n.keepers = append(n.keepers, v)
+	n.mu.Unlock()
+}
+
+// like is what the gradient of a tensor has in common with it.
+type like struct {
+	dtype  dtype.DType
+	device device.Device
+	dims   int
+	few    [4]int64
+	many   []int64 // where there are more
+}
+
+func likeOf(t *tensor.Tensor) like {
+	l := like{dtype: t.DType(), device: t.Device(), dims: t.Dim()}
+	if l.dims > len(l.few) {
+		l.many = slices.Clone(t.Sizes())
+	} else {
+		copy(l.few[:], t.Sizes())
+	}
+	return l
+}
+
+func (l *like) sizes() []int64 {
+	if l.many != nil {
+		return l.many
+	}
+	return l.few[:l.dims]
+}
+
+// results notes what the tensors that the node makes are like.
+func (n *Node) results(made ...*tensor.Tensor) {
+	n.outputs = n.firstOutputs[:0]
+	for _, t := range made {
+		if t == nil {
+			n.outputs = append(n.outputs, like{})
+			continue
+		}
+		n.outputs = append(n.outputs, likeOf(t))
+	}
+}
+
+// saved is a tensor that a derivative needs.
+type saved struct {
+	t       *tensor.Tensor // without its history, which may be the node itself
+	version int64          // of the storage when it was saved
+	from    Edge           // of an operand
+	result  bool           // of the node, number from.Output
+}
+
+// save keeps a tensor for the derivatives and gives the place where they find it.
+func (n *Node) save(s saved) int {
+	if n.saved == nil {
+		n.saved = n.firstSaved[:0]
+	}
+	s.version = s.t.Storage().Version()
+	n.saved = append(n.saved, s)
+	return len(n.saved) - 1
+}
+
+// unspent refuses to use what has been freed.
+func (n *Node) unspent() error {
+	if n.inner != nil {
+		return n.inner.unspent()
+	}
+	if n.spent && len(n.saved) > 0 {
+		return status.Runtimef("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed): what %s saved "+
+			"is freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time", n.name)
+	}
+	return nil
+}
+
+// unchanged refuses a saved tensor that was written to since.
+func (n *Node) unchanged(s *saved) error {
+	now := s.t.Storage().Version()
+	if now == s.version {
+		return nil
+	}
+	origin := ""
+	switch {
+	case s.result:
+		origin = which(n, s.from.Output)
+	case s.from.Node != nil:
+		origin = which(s.from.Node, s.from.Output)
+	}
+	return status.Runtimef("one of the variables needed for gradient computation has been modified by an inplace operation: [%s %v]%s, is at version %d; expected version %d instead. "+
+		"%s had saved it; give it a copy: clone()", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)
+}
+
+func which(n *Node, output int) string {
+	return ", which is output " + strconv.Itoa(output) + " of " + n.name
+}
+
+// typeName is what the dtype was called when tensors had types: torch.FloatTensor.
+func typeName(t *tensor.Tensor) string {
+	switch d := t.DType(); d {
+	case dtype.Float16:
+		return "torch.HalfTensor"
+	case dtype.Float32:
+		return "torch.FloatTensor"
+	case dtype.Float64:
+		return "torch.DoubleTensor"
+	case dtype.BFloat16:
+		return "torch.BFloat16Tensor"
+	case dtype.Complex64:
+		return "torch.ComplexFloatTensor"
+	case dtype.Complex128:
+		return "torch.ComplexDoubleTensor"
+	case dtype.Int64:
+		return "torch.LongTensor"
+	default:
+		return "torch." + d.String()
+	}
+}

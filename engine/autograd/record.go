@@ -1,0 +1,225 @@
+package autograd
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// call is an operator's call while it is recorded.
+type call struct {
+	c    aten.Ctx // past this layer
+	node *Node    // nil where nothing is recorded
+	out  *tensor.Tensor
+	err  error // of what was to be saved
+}
+
+// begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
+func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
+	r := call{c: c.Past(tensor.Gradient), out: out}
+	if !recording(c, operands...) {
+		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
+			return r, writes(op, "the tensor given as out")
+		}
+		return r, nil
+	}
+	if out != nil {
+		if err := r.checkOut(op, operands[0]); err != nil {
+			return r, err
+		}
+	}
+	r.node = newNode(name, len(operands))
+	for i, t := range operands {
+		if wanted(t) {
+			r.node.edges[i] = edgeTo(t)
+		}
+	}
+	return r, nil
+}
+
+func writes(op, which string) error {
+	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out", op, which)
+}
+
+// checkOut refuses to write to what a graph, or a leaf, needs as it is.
+func (r *call) checkOut(op string, self *tensor.Tensor) error {
+	if r.out != self || r.c.IntoOut() {
+		return writes(op, "one of the arguments")
+	}
+	v := variableOf(self)
+	switch {
+	case v == nil:
+		return part(op, self)
+	case v.view == nil && v.requires && v.node == nil:
+		return status.Runtimef("%s_: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+	case v.view == nil:
+		return nil
+	case v.view.several:
+		return status.Runtimef("%s_: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
+			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.name)
+	}
+	if base := variableOf(v.view.base); base.requires && base.node == nil {
+		return status.Runtimef("%s_: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+	}
+	return nil
+}
+
+// part refuses to give a part of a plain tensor a history, of which the tensor would not know.
+func part(op string, t *tensor.Tensor) error {
+	s := t.Storage()
+	if s.Refs() == 1 || t.Numel()*t.DType().Size() == s.Nbytes() {
+		return nil
+	}
+	return status.NotImplementedf("%s_: a view of a tensor that has no history is given one by an in-place operation; write to the tensor itself by an index, as in x[i] = y", op)
+}
+
+// wants tells whether the gradient of operand i is wanted.
+func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
+
+// save keeps an operand for the derivatives and gives the place where they find it, where any of the operands whose derivatives
+// need it are wanted. What the call writes over is kept as a copy.
+func (r *call) save(t *tensor.Tensor, needed bool) int {
+	if !needed || t == nil || r.err != nil {
+		return -1
+	}
+	s := saved{from: edgeTo(t)}
+	if t != r.out {
+		s.t = t.Plain()
+	} else if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {
+		release([]Edge{s.from})
+		return -1
+	}
+	return r.node.save(s)
+}
+
+// saveAll is save for a list.
+func (r *call) saveAll(list []*tensor.Tensor, needed bool) []int {
+	if !needed {
+		return nil
+	}
+	at := make([]int, len(list))
+	for i, t := range list {
+		at[i] = r.save(t, true)
+	}
+	return at
+}
+
+// indexed is an index whose tensors a node saved.
+type indexed struct {
+	items []ops.IndexItem
+	at    []int
+}
+
+// saveIndex is save for an index.
+func (r *call) saveIndex(items []ops.IndexItem, needed bool) (x indexed) {
+	if !needed {
+		return x
+	}
+	for _, item := range items {
+		x.at = append(x.at, r.save(item.Tensor, true))
+		item.Tensor = nil
+		x.items = append(x.items, item)
+	}
+	return x
+}
+
+// saveResult keeps result number output.
+func (r *call) saveResult(t *tensor.Tensor, output int) int {
+	return r.node.save(saved{t: t.Plain(), from: Edge{nil, output}, result: true})
+}
+
+// drop gives the node up: the call has failed, or made nothing that has a gradient.
+func (r *call) drop() {
+	if r.node != nil {
+		r.node.Release()
+		r.node = nil
+	}
+}
+
+// abandon drops the node of a call that did not come to its end.
+func (r *call) abandon() {
+	if r.node != nil && r.node.outputs == nil {
+		r.drop()
+	}
+}
+
+// finish gives the results of a call their history, and tells whether there is one: then the node wants its formula.
+func (r *call) finish(err error, results ...*tensor.Tensor) bool {
+	if err != nil || r.node == nil {
+		r.drop()
+		return false
+	}
+	n := r.node
+	n.results(results...)
+	any := false
+	for i, t := range results {
+		if t == nil || !differentiable(t) {
+			continue
+		}
+		any = true
+		n.retain()
+		if r.out == nil {
+			v := new(Variable)
+			v.refs.Store(1)
+			v.node, v.output = n, i
+			t.SetHistory(v)
+			continue
+		}
+		v := track(t)
+		if v.view != nil {
+			v.view.rebase(r.c, v, t, n)
+		} else {
+			v.become(n, i)
+		}
+	}
+	n.Release() // the results hold it
+	if !any {
+		r.node = nil
+	}
+	return any
+}
+
+// mayView is finish for a call whose result is a view of self, or self itself under another handle, where that is possible.
+func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
+	if err == nil && result.History() != nil {
+		r.drop()
+		return false
+	}
+	return r.finish(err, result)
+}
+
+// into records a composition that writes to out: as a copy of its result.
+func into(c aten.Ctx, op string, out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if out == nil || !c.Recording() {
+		return run(out)
+	}
+	made, err := run(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer made.Release()
+	if wanted(made) && c.IntoOut() {
+		return nil, writes(op, "one of the arguments")
+	}
+	return out, c.Copy(out, made, false)
+}
+
+// compose records the operators that op is composed of.
+func compose(c aten.Ctx, op string, out *tensor.Tensor, formula func(s *steps) *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, op, out, func(*tensor.Tensor) (*tensor.Tensor, error) {
+		s := &steps{c: c}
+		defer s.Close()
+		made, err := s.try(func() *tensor.Tensor { return formula(s) })
+		return made, status.In(op, err)
+	})
+}
+
+// refuse is the error of an operator that has no derivatives, where they would be needed.
+func refuse(c aten.Ctx, op string, tensors ...*tensor.Tensor) error {
+	if !recording(c, tensors...) {
+		return nil
+	}
+	return status.NotImplementedf("%s is not differentiable; give it tensors that do not require grad: detach(), or call it under no_grad()", op)
+}

@@ -1,0 +1,229 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var one = dtype.IntScalar(1)
+
+// steps are what derivatives are written with. A step that fails ends the derivative with a panic, which try turns into its
+// error, so that formulas read as formulas. The temporaries are released when all is done.
+type steps struct {
+	owner.Scope
+	c     aten.Ctx
+	node  *Node
+	given []*tensor.Tensor // the gradients of the node's results
+	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
+	record bool
+}
+
+// failure is the panic of a step.
+type failure struct{ err error }
+
+// try is the result of a formula, which the caller owns.
+func (s *steps) try(formula func() *tensor.Tensor) (made *tensor.Tensor, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			f, ok := v.(failure)
+			if !ok {
+				panic(v)
+			}
+			made, err = nil, f.err
+		}
+	}()
+	if t := formula(); t != nil {
+		return s.Give(t)
+	}
+	return nil, nil
+}
+
+// differentiate evaluates the derivatives of the operands whose gradients are wanted.
+func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	s := &steps{c: r.c, node: n, given: grads, record: r.create}
+	defer s.Close()
+	made := make([]*tensor.Tensor, len(n.edges))
+	for i, e := range n.edges {
+		if e.Node == nil || r.needed != nil && !r.needed[e.Node] {
+			continue
+		}
+		var err error
+		if made[i], err = s.try(func() *tensor.Tensor { return n.formula(s, i) }); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// check ends the formula with an error.
+func (s *steps) check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// keep takes the result of a step.
+func (s *steps) keep(t *tensor.Tensor, err error) *tensor.Tensor {
+	s.check(err)
+	return s.Keep(t, nil)
+}
+
+func (s *steps) keepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
+	for _, t := range list {
+		s.Keep(t, nil)
+	}
+	s.check(err)
+	return list
+}
+
+// cond is one of two values, of which the other is not computed.
+func (s *steps) cond(test bool, then, otherwise func() *tensor.Tensor) *tensor.Tensor {
+	if test {
+		return then()
+	}
+	return otherwise()
+}
+
+// grad is the gradient of result i of the node, zeros where none has come.
+func (s *steps) grad(i int) *tensor.Tensor {
+	if s.given[i] == nil {
+		like := &s.node.outputs[i]
+		s.given[i] = s.filled(0, like.dtype, like.device, like.sizes()...)
+		s.given[i] = s.given[i].Alias()
+	}
+	return s.given[i]
+}
+
+// has tells whether a gradient of result i has come.
+func (s *steps) has(i int) bool { return s.given[i] != nil }
+
+// saved is a tensor that the node saved; nil where that was absent.
+func (s *steps) saved(at int) *tensor.Tensor {
+	if at < 0 {
+		return nil
+	}
+	v := &s.node.saved[at]
+	s.check(s.node.unchanged(v))
+	from := v.from
+	if v.result {
+		from.Node = s.node
+	}
+	if !s.record || from.Node == nil {
+		return v.t
+	}
+	t := s.Keep(v.t.Alias(), nil)
+	if leaf := from.Node.leaf; leaf != nil {
+		h := variableOf(leaf)
+		h.Retain()
+		t.SetHistory(h)
+		return t
+	}
+	from.Node.retain()
+	h := track(t)
+	h.node, h.output = from.Node, from.Output
+	return t
+}
+
+func (s *steps) savedAll(at []int) []*tensor.Tensor {
+	list := make([]*tensor.Tensor, len(at))
+	for i := range at {
+		list[i] = s.saved(at[i])
+	}
+	return list
+}
+
+func (s *steps) savedIndex(x indexed) []ops.IndexItem {
+	items := slices.Clone(x.items)
+	for i := range items {
+		items[i].Tensor = s.saved(x.at[i])
+	}
+	return items
+}
+
+// copied is a copy of what lies in the caller's memory.
+func copied(list []int64) []int64 {
+	if list == nil {
+		return nil
+	}
+	return append([]int64{}, list...)
+}
+
+// sizesOf are the sizes of each of the tensors.
+func sizesOf(tensors []*tensor.Tensor) [][]int64 {
+	all := make([][]int64, len(tensors))
+	for i, t := range tensors {
+		all[i] = slices.Clone(t.Sizes())
+	}
+	return all
+}
+
+// arith is what an operator gives of two numbers.
+func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
+	if a.Kind == dtype.KindComplex || b.Kind == dtype.KindComplex {
+		x, y := complex(a.Float(), a.Im), complex(b.Float(), b.Im)
+		switch op {
+		case '+':
+			return dtype.ComplexScalar(x + y)
+		case '-':
+			return dtype.ComplexScalar(x - y)
+		case '*':
+			return dtype.ComplexScalar(x * y)
+		}
+		return dtype.ComplexScalar(x / y)
+	}
+	x, y := a.Float(), b.Float()
+	switch op {
+	case '+':
+		return dtype.FloatScalar(x + y)
+	case '-':
+		return dtype.FloatScalar(x - y)
+	case '*':
+		return dtype.FloatScalar(x * y)
+	}
+	return dtype.FloatScalar(x / y)
+}
+
+// number is an operand that counts as a plain number.
+func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.Number(v)) }
+func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
+func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
+
+func (s *steps) add(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Add(nil, a, b, one)) }
+func (s *steps) sub(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Sub(nil, a, b, one)) }
+func (s *steps) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Mul(nil, a, b)) }
+func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Div(nil, a, b, "")) }
+func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Neg(nil, a)) }
+
+func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
+	if !t.DType().IsComplex() {
+		return t
+	}
+	return s.keep(s.c.Real(t))
+}
+
+// conj is the complex conjugate; t itself where it is real.
+func (s *steps) conj(t *tensor.Tensor) *tensor.Tensor {
+	if !t.DType().IsComplex() {
+		return t
+	}
+	return s.keep(s.c.Conj(t))
+}
+
+func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if t.DType() == d {
+		return t
+	}
+	return s.keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
+}
+
+// filled makes a tensor of one value.
+func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
+	return s.keep(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
+}

@@ -1,0 +1,145 @@
+package autograd
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Variable is the history of a tensor, which the tensor shares with its aliases.
+type Variable struct {
+	refs        atomic.Int32
+	mu          sync.Mutex     // over grad and accumulator, which runs of several threads use
+	requires    bool           // a leaf whose gradient is wanted
+	retains     bool           // not a leaf, and its gradient is kept all the same
+	node        *Node          // what made the tensor; nil for leaves
+	output      int            // which of the node's results the tensor is
+	grad        *tensor.Tensor // nil as long as there is none
+	accumulator *Node          // of a leaf, not counted: it holds the leaf
+	view        *viewed        // of a view
+	changes     int            // how often an operator in place has given the tensor another node
+}
+
+// Retain is part of tensor.History.
+func (v *Variable) Retain() { v.refs.Add(1) }
+
+// Release is part of tensor.History.
+func (v *Variable) Release() {
+	if v.refs.Add(-1) != 0 {
+		return
+	}
+	if v.grad != nil {
+		v.grad.Release()
+		v.grad = nil
+	}
+	if v.view != nil {
+		v.view.base.Release()
+	}
+	if v.node != nil {
+		v.node.forget(v)
+		v.node.Release()
+	}
+}
+
+// Describe is part of tensor.History.
+func (v *Variable) Describe() (call string, wanted bool) {
+	if v.node != nil {
+		call = v.node.name
+	}
+	return call, v.requires
+}
+
+// variableOf is the history of a tensor, nil for a plain one.
+func variableOf(t *tensor.Tensor) *Variable {
+	if t == nil {
+		return nil
+	}
+	v, _ := t.History().(*Variable)
+	return v
+}
+
+// track gives a tensor without one a history.
+func track(t *tensor.Tensor) *Variable {
+	v := variableOf(t)
+	if v == nil {
+		v = new(Variable)
+		v.refs.Store(1)
+		t.SetHistory(v)
+	}
+	return v
+}
+
+// wanted tells whether a tensor's gradient is wanted, by a leaf or by what it was made of.
+func wanted(t *tensor.Tensor) bool {
+	v := variableOf(t)
+	return v != nil && (v.requires || v.node != nil || v.view != nil && wanted(v.view.base))
+}
+
+// differentiable tells whether tensors of t's dtype have gradients.
+func differentiable(t *tensor.Tensor) bool {
+	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
+}
+
+// recording tells whether a call on the tensors is to be recorded.
+func recording(c aten.Ctx, tensors ...*tensor.Tensor) bool {
+	if !c.Recording() {
+		return false
+	}
+	for _, t := range tensors {
+		if wanted(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// edgeTo is where the gradient of t goes: to what made it, or to what adds it up; nowhere when it is not wanted. The
+// reference to the node is the caller's.
+func edgeTo(t *tensor.Tensor) Edge {
+	v := variableOf(t)
+	if v == nil {
+		return Edge{}
+	}
+	if v.view != nil {
+		v.view.renew(v, t)
+	}
+	switch {
+	case v.node != nil:
+		v.node.retain()
+		return Edge{v.node, v.output}
+	case v.requires:
+		return Edge{v.accumulates(t), 0}
+	}
+	return Edge{}
+}
+
+// accumulates is the node that adds gradients to the leaf t's.
+func (v *Variable) accumulates(t *tensor.Tensor) *Node {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n := v.accumulator; n != nil && n.revive() {
+		return n
+	}
+	n := newNode("AccumulateGrad", 0)
+	n.leaf = t.Alias()
+	n.results(t)
+	v.accumulator = n
+	return n
+}
+
+// become makes the tensor result output of node n, whose reference it takes over.
+func (v *Variable) become(n *Node, output int) {
+	old := v.node
+	v.node, v.output, v.requires = n, output, false
+	v.changes++
+	if old == nil {
+		return
+	}
+	if v.retains {
+		old.forget(v)
+		n.remember(v)
+	}
+	old.Release()
+}

@@ -1,0 +1,409 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+const autogradDir = "engine/autograd"
+
+// generateDerivatives writes the backend of tensors with gradients: for each operator a function that records the call, with the
+// derivatives that its entry has.
+func generateDerivatives(out *output, ops []*schema.Operator, all []*function, imports map[string]string) error {
+	helpers, own, err := stepMethods()
+	if err != nil {
+		return err
+	}
+	byGo, byName, defaults := map[string]*function{}, map[string]*function{}, map[string][]string{}
+	for _, f := range all {
+		byGo[f.name] = f
+	}
+	for _, o := range ops {
+		if f := byGo[o.GoName()]; f != nil {
+			byName[o.CName()] = f
+			for _, a := range o.Args {
+				defaults[o.CName()] = append(defaults[o.CName()], a.Default)
+			}
+		}
+	}
+	var functions, table strings.Builder
+	for _, o := range ops {
+		f := byGo[o.GoName()]
+		if o.AliasOf != "" || f == nil || f.any || f.constant || f.table == "recorded" || f.keys() == "" {
+			continue
+		}
+		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}}
+		if own["record"+f.name] {
+			fmt.Fprintf(&table, "\t%s: record%s,\n", f.name, f.name)
+			continue
+		}
+		text, err := k.function()
+		if err != nil {
+			return o.Wrong(err)
+		}
+		if text != "" {
+			functions.WriteString(text)
+			fmt.Fprintf(&table, "\t%s: record%s,\n", f.name, f.name)
+		}
+	}
+	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = aten.Backend{\n" + table.String() + "}\n" + functions.String()
+	out.write(autogradDir+"/gen_formulas.go", headerOf("autograd", text, imports))
+	var registered strings.Builder
+	for _, f := range all {
+		if f.table == "recorded" {
+			fmt.Fprintf(&registered, "\t\t%s: %s,\n", f.name, f.name)
+		}
+	}
+	out.write(autogradDir+"/gen_register.go", goBanner+"package autograd\n\nimport \""+module+"engine/aten\"\n\nfunc init() {\n\taten.Record(aten.Backend{\n"+registered.String()+"\t})\n}\n")
+	return nil
+}
+
+// stepMethods are what formulas can call beside operators, the methods of steps that return something, and the functions of the
+// package, among which are those that record an operator of their own.
+func stepMethods() (found map[string]*function, own map[string]bool, err error) {
+	files, err := handwritten(autogradDir)
+	found, own = map[string]*function{}, map[string]bool{}
+	for _, path := range files {
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv == nil {
+				own[f.Name.Name] = true
+			}
+			if !ok || f.Recv == nil || f.Type.Results == nil {
+				continue
+			}
+			star, ok := f.Recv.List[0].Type.(*ast.StarExpr)
+			if !ok {
+				continue
+			}
+			if id, ok := star.X.(*ast.Ident); ok && id.Name == "steps" {
+				found[f.Name.Name] = read(set, f)
+			}
+		}
+	}
+	return found, own, err
+}
+
+// operands are the arguments with derivatives, in the order of the signature.
+func (k *compiler) operands() (at []int) {
+	for i, a := range k.op.Args {
+		if _, ok := k.op.Derivatives.Of[a.Name]; ok {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 && k.isView() {
+		at = []int{0}
+	}
+	return at
+}
+
+func (k *compiler) isView() bool { return k.op.Tagged("view") && k.f.table == "" }
+
+// nodeName is the code of the name of the recorded call.
+func (k *compiler) nodeName() (string, error) {
+	if text := k.op.Derivatives.Node; text != "" {
+		name := *k
+		name.uses, name.captured = map[string]bool{}, map[string]string{}
+		code, err := name.compile(text, "string")
+		if len(name.uses) > 0 {
+			return "", fmt.Errorf("derivatives: node: the name of a call does not depend on elements")
+		}
+		return name.inline(code), err
+	}
+	return `"` + schema.Camel(strings.ReplaceAll(strings.Trim(k.op.Name, "_"), "special.", ""), true) + `Backward0"`, nil
+}
+
+// inline puts what would be read before the call into the code itself.
+func (k *compiler) inline(code string) string {
+	for variable, value := range k.captured {
+		if k.param0(variable) == "" {
+			code = regexp.MustCompile(`\b`+variable+`\b`).ReplaceAllLiteralString(code, value)
+		}
+	}
+	return code
+}
+
+// head is the signature of the function, whose results have names.
+func (k *compiler) head() string {
+	var results []string
+	for i, r := range k.f.results {
+		switch {
+		case r == "error":
+			results = append(results, "err error")
+		default:
+			results = append(results, resultName(k.op, i)+" "+r)
+		}
+	}
+	params, _, _ := strings.Cut(strings.TrimPrefix(k.f.signature(false), "("), ") (")
+	return fmt.Sprintf("\nfunc record%s(c aten.Ctx, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
+}
+
+// tensors are the parameters that are tensors, without the outputs.
+func (k *compiler) tensors() (names []string) {
+	for i := range k.op.Args {
+		if p := k.param(i); p.typ == tensorType {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// results are the names of the results.
+func (k *compiler) results() (names []string) {
+	for i := range k.op.Returns {
+		names = append(names, resultName(k.op, i))
+	}
+	return names
+}
+
+// out is what the call writes to, "nil" when that is always fresh.
+func (k *compiler) out() string {
+	switch {
+	case len(k.op.Args) > 0 && k.op.Args[0].Mutated:
+		return k.param(0).name
+	case len(k.f.params) > len(k.op.Args):
+		return k.f.params[0].name
+	}
+	return "nil"
+}
+
+// function is the Go function that records the operator; "" where a composition's steps are recorded.
+func (k *compiler) function() (string, error) {
+	d := &k.op.Derivatives
+	switch {
+	case d.Composed != "":
+		return k.composed()
+	case len(k.operands()) > 0:
+		return k.recorded()
+	case k.f.table == "composed":
+		return k.into(), nil
+	}
+	return k.refusal(), nil
+}
+
+// refusal records nothing: it refuses tensors whose gradients are wanted.
+func (k *compiler) refusal() string {
+	tensors := k.tensors()
+	for i, a := range k.op.Args {
+		if p := k.param(i); p.typ == tensorsType {
+			return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s...); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n", k.op.Name, p.name, k.f.name, k.f.arguments())
+		} else if a.Type.Base == "Index" {
+			continue
+		}
+	}
+	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n", k.op.Name, strings.Join(tensors, ", "), k.f.name, k.f.arguments())
+}
+
+// into records a composition that writes to its output: as the copy of a result.
+func (k *compiler) into() string {
+	if len(k.f.params) == len(k.op.Args) || len(k.op.Returns) != 1 {
+		return ""
+	}
+	out := k.f.params[0].name
+	arguments := strings.Replace(k.f.arguments(), out, "made", 1)
+	return k.head() + fmt.Sprintf("\treturn into(c, %q, %s, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })\n}\n", k.op.Name, out, k.f.name, arguments)
+}
+
+// composed records the operators that the operator is composed of.
+func (k *compiler) composed() (string, error) {
+	k.uses = map[string]bool{}
+	code, err := k.compile(k.op.Derivatives.Composed, k.f.results[0])
+	if err != nil {
+		return "", err
+	}
+	for name := range k.uses {
+		code = strings.ReplaceAll(code, "s.saved("+name+"_)", name)
+		code = strings.ReplaceAll(code, "s.savedAll("+name+"_)", name)
+	}
+	code = k.inline(code)
+	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", k.recordedTensors(), k.f.name, k.f.arguments())
+	compose := map[string]string{tensorType: "compose", tensorsType: "composeAll"}[k.f.results[0]]
+	return text + fmt.Sprintf("\treturn %s(c, %q, %s, func(s *steps) %s { return %s })\n}\n", compose, k.op.Name, k.out(), k.f.results[0], code), nil
+}
+
+// param0 is the name itself where it is that of a parameter.
+func (k *compiler) param0(name string) string {
+	for _, p := range k.f.params {
+		if p.name == name {
+			return name
+		}
+	}
+	return ""
+}
+
+// recordedTensors is the list of arguments whose gradients may be wanted.
+func (k *compiler) recordedTensors() string {
+	for i := range k.op.Args {
+		if p := k.param(i); p.typ == tensorsType {
+			return p.name + "..."
+		}
+	}
+	return strings.Join(k.tensors(), ", ")
+}
+
+// recorded records the operator as a node.
+func (k *compiler) recorded() (string, error) {
+	var b strings.Builder
+	b.WriteString(k.head())
+	operands := k.operands()
+	list := "" // the operand that is a list, which comes last
+	var names []string
+	for _, i := range operands {
+		p := k.param(i)
+		if p.typ == tensorsType {
+			list = p.name
+			continue
+		}
+		names = append(names, p.name)
+	}
+	given := strings.Join(names, ", ")
+	switch {
+	case list != "" && len(names) == 0:
+		given = list + "..."
+	case list != "":
+		return "", fmt.Errorf("derivatives: a list and other operands cannot both have gradients")
+	}
+	for _, a := range k.op.Args {
+		if k.op.Derivatives.Of[a.Name] == "none" {
+			return "", fmt.Errorf("derivatives: %s: leave it out", a.Name)
+		}
+	}
+	node, err := k.nodeName()
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "\tr, err := begin(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n", k.op.Name, node, k.out(), given)
+
+	// Which formulas need which operands.
+	needs := map[string][]int{}
+	var cases []string
+	for at, i := range operands {
+		text, ok := k.op.Derivatives.Of[k.op.Args[i].Name]
+		if !ok {
+			continue // a view
+		}
+		k.uses = map[string]bool{}
+		code, err := k.compile(text, tensorType)
+		if err != nil {
+			return "", err
+		}
+		for name := range k.uses {
+			needs[name] = append(needs[name], at)
+		}
+		cases = append(cases, code)
+	}
+	results := k.results()
+	fails := k.save(&b, needs, list, results)
+	if fails {
+		b.WriteString("\tif err = r.err; err != nil {\n\t\tr.drop()\n\t\treturn\n\t}\n")
+	}
+	writes := strings.Join(append(slices.Clone(results), "err"), ", ")
+	fmt.Fprintf(&b, "\t%s = r.c.%s(%s)\n", writes, k.f.name, k.f.arguments())
+	k.finish(&b, results, operands)
+	var captured []string
+	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
+		if k.param0(name) != "" {
+			captured = append(captured, fmt.Sprintf("\t\t%s = %s\n", name, k.captured[name]))
+		}
+	}
+	b.WriteString(strings.Join(captured, ""))
+	if k.isView() {
+		k.replay(&b, results[0])
+	}
+	for i, name := range results {
+		if _, ok := needs[name]; ok {
+			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d)\n", name, name, i)
+		}
+	}
+	switch {
+	case len(cases) == 0:
+	case len(cases) == 1:
+		fmt.Fprintf(&b, "\t\tr.node.formula = func(s *steps, i int) *tensor.Tensor { return %s }\n", cases[0])
+	default:
+		b.WriteString("\t\tr.node.formula = func(s *steps, i int) *tensor.Tensor {\n\t\t\tswitch i {\n")
+		for i, code := range cases {
+			if i == len(cases)-1 {
+				fmt.Fprintf(&b, "\t\t\t}\n\t\t\treturn %s\n\t\t}\n", code)
+			} else {
+				fmt.Fprintf(&b, "\t\t\tcase %d:\n\t\t\t\treturn %s\n", i, code)
+			}
+		}
+	}
+	b.WriteString("\t}\n\treturn\n}\n")
+	return b.String(), nil
+}
+
+// save writes what keeps operands before the call, and tells whether that can fail.
+func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string, results []string) (fails bool) {
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		if slices.Contains(results, name) {
+			continue
+		}
+		var wants []string
+		for _, at := range needs[name] {
+			wants = append(wants, fmt.Sprintf("r.wants(%d)", at))
+		}
+		if list != "" {
+			wants = []string{"r.node != nil"}
+		}
+		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
+		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
+		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, strings.Join(wants, "||"))
+		fails = fails || name == k.param(0).name && k.out() != "nil"
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
+		if k.param0(name) == "" {
+			fmt.Fprintf(b, "\t%s := %s\n", name, k.captured[name])
+		}
+	}
+	return fails
+}
+
+// finish writes the test whether the call has a node.
+func (k *compiler) finish(b *strings.Builder, results []string, operands []int) {
+	self := k.param(operands[0]).name
+	list := strings.Join(results, ", ")
+	if len(k.op.Returns) == 1 && k.op.Returns[0].Type.List {
+		list += "..."
+	}
+	switch {
+	case len(results) == 0:
+		list = k.out()
+	case k.isView():
+		fmt.Fprintf(b, "\tif r.views(err, %s) {\n", list)
+		return
+	case k.op.Tagged("maybe_view"):
+		fmt.Fprintf(b, "\tif r.mayView(err, %s, %s) {\n", self, list)
+		return
+	}
+	fmt.Fprintf(b, "\tif r.finish(err, %s) {\n", list)
+}
+
+// replay writes how a view is made again.
+func (k *compiler) replay(b *strings.Builder, result string) {
+	self := k.param(0).name
+	base := strings.Replace(k.f.arguments(), self, "base", 1)
+	for i := range k.op.Args {
+		if p := k.param(i); p.typ == "[]int64" && k.captured[p.name] == "" {
+			fmt.Fprintf(b, "\t\t%s = copied(%s)\n", p.name, p.name)
+		}
+	}
+	if k.f.results[0] == tensorsType {
+		fmt.Fprintf(b, "\t\tr.view(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		return
+	}
+	fmt.Fprintf(b, "\t\tr.view(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
+}

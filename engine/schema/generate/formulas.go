@@ -1,0 +1,380 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// The types of expressions are those of Go, and two of constants that fit several.
+const (
+	tensorType  = "*tensor.Tensor"
+	tensorsType = "[]*tensor.Tensor"
+	scalarType  = "dtype.Scalar"
+	intConst    = "an integer"
+	floatConst  = "a number"
+	noneConst   = "none"
+)
+
+// expression is a compiled part of a formula: Go code and its type.
+type expression struct{ code, typ string }
+
+// compiler turns the formulas of one operator into Go. Their language has Go's expressions: names of arguments, grad and
+// grad_NAME for the gradients of results, result and NAME for results, calls of operators and of the methods of steps in
+// engine/autograd, as functions or as methods of their first argument, arithmetic and comparisons of tensors and numbers, and
+// cond(test, a, b).
+type compiler struct {
+	op       *schema.Operator
+	f        *function
+	ops      map[string]*function // by the operator's C name
+	defaults map[string][]string  // of their arguments
+	helpers  map[string]*function
+	uses     map[string]bool   // operands and results that the formula in hand reads elements of
+	captured map[string]string // what is read before the call, by variable
+}
+
+func (k *compiler) wrong(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
+
+// compile turns a formula into code of a type.
+func (k *compiler) compile(text, typ string) (code string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			refused, ok := v.(error)
+			if !ok {
+				panic(v)
+			}
+			err = fmt.Errorf("derivatives: %s: %w", text, refused)
+		}
+	}()
+	e, err := parser.ParseExpr(text)
+	if err != nil {
+		return "", fmt.Errorf("derivatives: %s: %w", text, err)
+	}
+	return k.as(k.expression(e), typ), nil
+}
+
+// as is an expression where a type is wanted.
+func (k *compiler) as(e expression, typ string) string {
+	if e.typ == typ {
+		return e.code
+	}
+	switch e.typ + " as " + typ {
+	case intConst + " as int64", intConst + " as float64", floatConst + " as float64":
+		return e.code
+	case intConst + " as ops.Int", "int64 as ops.Int":
+		return "ops.Int(" + e.code + ")"
+	case "int64 as float64":
+		return "float64(" + e.code + ")"
+	case "ops.Int as int64":
+		return "int64(" + e.code + ")"
+	case intConst + " as " + scalarType, "int64 as " + scalarType:
+		return "dtype.IntScalar(" + e.code + ")"
+	case floatConst + " as " + scalarType, "float64 as " + scalarType:
+		return "dtype.FloatScalar(" + e.code + ")"
+	case intConst + " as " + tensorType, "int64 as " + tensorType:
+		return "s.int(" + e.code + ")"
+	case floatConst + " as " + tensorType, "float64 as " + tensorType:
+		return "s.float(" + e.code + ")"
+	case scalarType + " as " + tensorType:
+		return "s.number(" + e.code + ")"
+	case noneConst + " as " + tensorType, noneConst + " as []int64", noneConst + " as *float64":
+		return "nil"
+	case noneConst + " as " + scalarType:
+		return "dtype.Scalar{}"
+	case noneConst + " as ops.Int":
+		return "ops.NoInt"
+	case noneConst + " as dtype.DType":
+		return "dtype.None"
+	}
+	k.wrong("%s is %s, and %s is wanted", e.code, e.typ, typ)
+	return ""
+}
+
+func (k *compiler) expression(e ast.Expr) expression {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		inner := k.expression(x.X)
+		return expression{"(" + inner.code + ")", inner.typ}
+	case *ast.BasicLit:
+		return expression{x.Value, map[token.Token]string{token.INT: intConst, token.FLOAT: floatConst, token.STRING: "string"}[x.Kind]}
+	case *ast.Ident:
+		return k.name(x.Name)
+	case *ast.SelectorExpr:
+		return k.attribute(x)
+	case *ast.CallExpr:
+		return k.call(x)
+	case *ast.UnaryExpr:
+		return k.unary(x.Op, k.expression(x.X))
+	case *ast.BinaryExpr:
+		return k.binary(x.Op, k.expression(x.X), k.expression(x.Y))
+	}
+	k.wrong("the language has no %T", e)
+	return expression{}
+}
+
+// name is what a name stands for.
+func (k *compiler) name(name string) expression {
+	switch name {
+	case "true", "false":
+		return expression{name, "bool"}
+	case noneConst:
+		return expression{name, noneConst}
+	case "i":
+		return expression{"int64(i)", "int64"}
+	case "grads":
+		return expression{"s.given", tensorsType}
+	}
+	for at, r := range k.op.Returns {
+		switch {
+		case name == "grad" && len(k.op.Returns) == 1, name == "grad_"+r.Name:
+			return expression{fmt.Sprintf("s.grad(%d)", at), tensorType}
+		case name == "has_grad_"+r.Name:
+			return expression{fmt.Sprintf("s.has(%d)", at), "bool"}
+		case name == "result" && len(k.op.Returns) == 1, name == r.Name && len(k.op.Returns) > 1:
+			k.uses[resultName(k.op, at)] = true
+			return expression{"s.saved(" + resultName(k.op, at) + "_)", tensorType}
+		}
+	}
+	if name == "grad" && len(k.op.Returns) == 0 {
+		return expression{"s.grad(0)", tensorType}
+	}
+	i := slices.IndexFunc(k.op.Args, func(a schema.Arg) bool { return a.Name == name })
+	if i < 0 {
+		k.wrong("%s is no name of the operator", name)
+	}
+	p := k.param(i)
+	switch p.typ {
+	case tensorType:
+		k.uses[p.name] = true
+		return expression{"s.saved(" + p.name + "_)", tensorType}
+	case tensorsType:
+		k.uses[p.name] = true
+		return expression{"s.savedAll(" + p.name + "_)", tensorsType}
+	case "[]ops.IndexItem":
+		k.uses[p.name] = true
+		return expression{"s.savedIndex(" + p.name + "_)", p.typ}
+	case "[]int64", "*float64":
+		k.captured[p.name] = "copied(" + p.name + ")"
+	}
+	return expression{p.name, p.typ}
+}
+
+// param is the Go parameter of argument i.
+func (k *compiler) param(i int) param { return k.f.params[len(k.f.params)-len(k.op.Args)+i] }
+
+func resultName(o *schema.Operator, i int) string {
+	if len(o.Returns) == 1 {
+		return "result"
+	}
+	return schema.Camel(o.Returns[i].Name, false) + "Result"
+}
+
+// attributes are what is known of a tensor without its elements: code with a place for the tensor, and its type.
+var attributes = map[string]expression{
+	"sizes":      {"%s.Sizes()", "[]int64"},
+	"strides":    {"%s.Strides()", "[]int64"},
+	"offset":     {"%s.Offset()", "int64"},
+	"dim":        {"int64(%s.Dim())", "int64"},
+	"numel":      {"%s.Numel()", "int64"},
+	"dtype":      {"%s.DType()", "dtype.DType"},
+	"is_complex": {"%s.DType().IsComplex()", "bool"},
+	"like":       {"likeOf(%s)", "like"},
+}
+
+// attribute is x.name. That of an operand is read before the call, so that the operand need not be saved for it.
+func (k *compiler) attribute(x *ast.SelectorExpr) expression {
+	a, ok := attributes[x.Sel.Name]
+	if !ok {
+		k.wrong("tensors have no attribute %s", x.Sel.Name)
+	}
+	id, ok := x.X.(*ast.Ident)
+	if ok {
+		if i := slices.IndexFunc(k.op.Args, func(a schema.Arg) bool { return a.Name == id.Name }); i >= 0 {
+			p := k.param(i)
+			variable := p.name + schema.Camel(x.Sel.Name, true)
+			switch {
+			case p.typ == tensorsType && x.Sel.Name == "sizes":
+				k.captured[variable] = "sizesOf(" + p.name + ")"
+				return expression{variable, "[][]int64"}
+			case a.typ == "[]int64":
+				k.captured[variable] = "copied(" + fmt.Sprintf(a.code, p.name) + ")"
+			default:
+				k.captured[variable] = fmt.Sprintf(a.code, p.name)
+			}
+			return expression{variable, a.typ}
+		}
+	}
+	t := k.expression(x.X)
+	if t.typ != tensorType {
+		k.wrong("%s is %s, which has no attributes", t.code, t.typ)
+	}
+	return expression{fmt.Sprintf(a.code, t.code), a.typ}
+}
+
+// call is f(args) or x.f(args).
+func (k *compiler) call(x *ast.CallExpr) expression {
+	args := x.Args
+	name := ""
+	switch f := x.Fun.(type) {
+	case *ast.Ident:
+		name = f.Name
+	case *ast.SelectorExpr:
+		name, args = f.Sel.Name, append([]ast.Expr{f.X}, args...)
+	}
+	if name == "cond" {
+		if len(args) != 3 {
+			k.wrong("cond takes a test and two values")
+		}
+		test := k.as(k.expression(args[0]), "bool")
+		if then := k.expression(args[1]); then.typ == "string" {
+			return expression{fmt.Sprintf("either(%s, %s, %s)", test, then.code, k.as(k.expression(args[2]), "string")), "string"}
+		}
+		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
+			k.as(k.expression(args[1]), tensorType), k.as(k.expression(args[2]), tensorType)), tensorType}
+	}
+	if h := k.helpers[schema.Camel(name, false)]; h != nil {
+		if len(args) != len(h.params) {
+			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
+		}
+		return expression{"s." + h.name + "(" + k.arguments(args, h.params, nil) + ")", h.results[0]}
+	}
+	f := k.ops[name]
+	if f == nil {
+		k.wrong("there is no operator %s, and no method of steps", name)
+	}
+	defaults := k.defaults[name]
+	outs := len(f.params) - len(defaults)
+	if len(args) > len(defaults) {
+		k.wrong("%s takes %d arguments, not %d", name, len(defaults), len(args))
+	}
+	code := strings.Repeat("nil, ", outs) + k.arguments(args, f.params[outs:], defaults)
+	keep := map[string]string{tensorType: "keep", tensorsType: "keepAll"}[f.results[0]]
+	if keep == "" || len(f.results) != 2 {
+		k.wrong("%s does not return one tensor, or a list of them", name)
+	}
+	return expression{fmt.Sprintf("s.%s(s.c.%s(%s))", keep, f.name, code), f.results[0]}
+}
+
+// arguments are those given, and the defaults of the others.
+func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string) string {
+	var out []string
+	for i, p := range params {
+		if i < len(args) {
+			out = append(out, k.as(k.expression(args[i]), p.typ))
+			continue
+		}
+		d, ok := goDefault(defaults[i], p.typ)
+		if !ok {
+			k.wrong("argument %s is missing", p.name)
+		}
+		out = append(out, d)
+	}
+	return strings.Join(out, ", ")
+}
+
+// goDefault is the Go text of an entry's default.
+func goDefault(text, typ string) (string, bool) {
+	if text == "" {
+		return "", false
+	}
+	if text == "None" {
+		none, ok := map[string]string{tensorType: "nil", "[]int64": "nil", "*float64": "nil", scalarType: "dtype.Scalar{}", "ops.Int": "ops.NoInt", "ops.Bool": "ops.NoBool",
+			"dtype.DType": "dtype.None", "tensor.Layout": "tensor.NoLayout", "device.Device": "device.None", "shape.MemoryFormat": "shape.NoFormat", "string": `""`}[typ]
+		return none, ok
+	}
+	switch typ {
+	case "int64", "float64":
+		return text, true
+	case "bool":
+		return strings.ToLower(text), true
+	case "ops.Bool":
+		return map[string]string{"True": "ops.True", "False": "ops.False"}[text], true
+	case "ops.Int":
+		return "ops.Int(" + text + ")", true
+	case "[]int64":
+		return "[]int64{" + strings.Trim(text, "[]") + "}", true
+	case "string":
+		return `"` + strings.Trim(text, "'") + `"`, true
+	case scalarType:
+		if strings.ContainsAny(text, ".e") {
+			return "dtype.FloatScalar(" + text + ")", true
+		}
+		return "dtype.IntScalar(" + text + ")", true
+	case "shape.MemoryFormat":
+		return map[string]string{"contiguous_format": "shape.Contiguous", "preserve_format": "shape.Preserve"}[text], true
+	}
+	return "", false
+}
+
+func (k *compiler) unary(op token.Token, x expression) expression {
+	switch {
+	case op == token.NOT && x.typ == "bool":
+		return expression{"!" + x.code, x.typ}
+	case op != token.SUB:
+		k.wrong("the language has no unary %s for %s", op, x.typ)
+	case x.typ == tensorType:
+		return expression{"s.neg(" + x.code + ")", tensorType}
+	case x.typ == scalarType:
+		return expression{"arith('-', dtype.IntScalar(0), " + x.code + ")", scalarType}
+	}
+	return expression{"-" + x.code, x.typ}
+}
+
+var (
+	tensorOperators = map[token.Token]string{token.ADD: "s.add(%s, %s)", token.SUB: "s.sub(%s, %s)", token.MUL: "s.mul(%s, %s)", token.QUO: "s.div(%s, %s)",
+		token.EQL: "s.keep(s.c.Eq(nil, %s, %s))", token.NEQ: "s.keep(s.c.Ne(nil, %s, %s))", token.LSS: "s.keep(s.c.Lt(nil, %s, %s))", token.LEQ: "s.keep(s.c.Le(nil, %s, %s))",
+		token.GTR: "s.keep(s.c.Gt(nil, %s, %s))", token.GEQ: "s.keep(s.c.Ge(nil, %s, %s))"}
+	comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
+)
+
+func (k *compiler) binary(op token.Token, x, y expression) expression {
+	is := func(typ string) bool { return x.typ == typ || y.typ == typ }
+	compares := slices.Contains(comparisons, op)
+	numeric := []string{intConst, floatConst, "int64", "float64"}
+	switch {
+	case is(tensorType):
+		form, ok := tensorOperators[op]
+		if !ok {
+			k.wrong("the language has no %s for tensors", op)
+		}
+		return expression{fmt.Sprintf(form, k.as(x, tensorType), k.as(y, tensorType)), tensorType}
+	case is("bool") && (op == token.LAND || op == token.LOR), is("string") && compares, is("dtype.DType") && compares:
+		if x.typ != y.typ {
+			k.wrong("%s %s %s is of two types", x.typ, op, y.typ)
+		}
+		return expression{x.code + " " + op.String() + " " + y.code, "bool"}
+	case is(noneConst) && compares && is("ops.Int"):
+		return expression{x.code + op.String() + "ops.NoInt", "bool"}
+	case is(noneConst) && compares && (is("[]int64") || is("*float64")):
+		return expression{x.code + op.String() + "nil", "bool"}
+	case is(noneConst) && compares && is(scalarType):
+		return expression{map[bool]string{true: "", false: "!"}[op == token.EQL] + x.code + ".IsNone()", "bool"}
+	case is(scalarType) && compares:
+		return expression{k.as(x, scalarType) + ".Float() " + op.String() + " " + k.as(y, scalarType) + ".Float()", "bool"}
+	case is(scalarType):
+		return expression{fmt.Sprintf("arith('%s', %s, %s)", op, k.as(x, scalarType), k.as(y, scalarType)), scalarType}
+	case slices.Contains(numeric, x.typ) && slices.Contains(numeric, y.typ):
+		typ := "int64"
+		if is("float64") || is(floatConst) {
+			typ = "float64"
+		}
+		if x.typ == intConst && y.typ == intConst {
+			typ = intConst
+		}
+		code := x.code + " " + op.String() + " " + y.code
+		if typ != intConst {
+			code = k.as(x, typ) + " " + op.String() + " " + k.as(y, typ)
+		}
+		if compares {
+			typ = "bool"
+		}
+		return expression{"(" + code + ")", typ}
+	}
+	k.wrong("the language has no %s for %s and %s", op, x.typ, y.typ)
+	return expression{}
+}
