@@ -2081,7 +2081,7 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 
 // Nonzero is the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Nonzero; does != nil {
 			return does(c, out, self)
 		}
@@ -2095,7 +2095,7 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // NonzeroNumpy is the operator nonzero_numpy.
 func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NonzeroNumpy; does != nil {
 			return does(c, self)
 		}
@@ -2107,7 +2107,7 @@ func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 
 // Argwhere is the operator argwhere.
 func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argwhere; does != nil {
 			return does(c, self)
 		}
@@ -2495,7 +2495,7 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 
 // RepeatInterleave is the operator repeat_interleave.
 func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(repeats)); key != 0 {
+	if key := c.ahead((keys(repeats)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RepeatInterleave; does != nil {
 			return does(c, repeats, outputSize)
 		}
@@ -2673,7 +2673,7 @@ func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, of
 
 // UnravelIndex is the operator unravel_index.
 func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(indices)); key != 0 {
+	if key := c.ahead((keys(indices)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).UnravelIndex; does != nil {
 			return does(c, indices, sizes)
 		}
@@ -2763,7 +2763,7 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // BitwiseAnd is the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2777,7 +2777,7 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // BitwiseOr is the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2791,7 +2791,7 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 
 // BitwiseXor is the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2805,7 +2805,7 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // BitwiseNot is the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseNot; does != nil {
 			return does(c, out, self)
 		}
@@ -2819,7 +2819,7 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // BitwiseLeftShift is the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseLeftShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2833,7 +2833,7 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 
 // BitwiseRightShift is the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseRightShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3655,7 +3655,7 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 
 // Any is the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Any; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -3669,7 +3669,7 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 
 // All is the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).All; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -3683,7 +3683,7 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 
 // CountNonzero is the operator count_nonzero.
 func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).CountNonzero; does != nil {
 			return does(c, self, dim)
 		}
@@ -3984,7 +3984,7 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 
 // Argmax is the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argmax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -3998,7 +3998,7 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 
 // Argmin is the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argmin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4338,7 +4338,7 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 
 // Argsort is the operator argsort.
 func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argsort; does != nil {
 			return does(c, self, dim, descending)
 		}
@@ -4348,7 +4348,7 @@ func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.T
 
 // ArgsortStable is the operator argsort.
 func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArgsortStable; does != nil {
 			return does(c, self, x2, dim, descending)
 		}
@@ -4467,7 +4467,7 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 
 // Searchsorted is the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(sorted) | keys(self) | keys(sorter)); key != 0 {
+	if key := c.ahead((keys(out) | keys(sorted) | keys(self) | keys(sorter)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Searchsorted; does != nil {
 			return does(c, out, sorted, self, outInt32, right, side, sorter)
 		}
@@ -4481,7 +4481,7 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 
 // Bucketize is the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(boundaries)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(boundaries)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Bucketize; does != nil {
 			return does(c, out, self, boundaries, outInt32, right)
 		}
@@ -4519,7 +4519,7 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 
 // Isin is the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(elements) | keys(testElements)); key != 0 {
+	if key := c.ahead((keys(out) | keys(elements) | keys(testElements)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isin; does != nil {
 			return does(c, out, elements, testElements, x3, invert)
 		}
@@ -4743,7 +4743,7 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 
 // Gcd is the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Gcd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4757,7 +4757,7 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // Lcm is the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Lcm; does != nil {
 			return does(c, out, self, other)
 		}

@@ -98,9 +98,6 @@ var formulas = aten.Backend{
 	Gather:              recordGather,
 	Take:                recordTake,
 	TakeAlongDim:        recordTakeAlongDim,
-	Nonzero:             recordNonzero,
-	NonzeroNumpy:        recordNonzeroNumpy,
-	Argwhere:            recordArgwhere,
 	Put:                 recordPut,
 	Scatter:             recordScatter,
 	ScatterValue:        recordScatterValue,
@@ -120,7 +117,6 @@ var formulas = aten.Backend{
 	ColumnStack:         recordColumnStack,
 	Combinations:        recordCombinations,
 	Repeat:              recordRepeat,
-	RepeatInterleave:    recordRepeatInterleave,
 	Flip:                recordFlip,
 	Tril:                recordTril,
 	Triu:                recordTriu,
@@ -131,14 +127,7 @@ var formulas = aten.Backend{
 	SelectScatter:       recordSelectScatter,
 	SliceScatter:        recordSliceScatter,
 	AsStridedScatter:    recordAsStridedScatter,
-	UnravelIndex:        recordUnravelIndex,
 	ConstantPadNd:       recordConstantPadNd,
-	BitwiseAnd:          recordBitwiseAnd,
-	BitwiseOr:           recordBitwiseOr,
-	BitwiseXor:          recordBitwiseXor,
-	BitwiseNot:          recordBitwiseNot,
-	BitwiseLeftShift:    recordBitwiseLeftShift,
-	BitwiseRightShift:   recordBitwiseRightShift,
 	Matmul:              recordMatmul,
 	Mm:                  recordMm,
 	Bmm:                 recordBmm,
@@ -172,9 +161,6 @@ var formulas = aten.Backend{
 	Prod:                recordProd,
 	Mean:                recordMean,
 	Nanmean:             recordNanmean,
-	Any:                 recordAny,
-	All:                 recordAll,
-	CountNonzero:        recordCountNonzero,
 	StdDim:              recordStdDim,
 	StdCorrection:       recordStdCorrection,
 	VarDim:              recordVarDim,
@@ -190,8 +176,6 @@ var formulas = aten.Backend{
 	Min:                 recordMin,
 	MinDim:              recordMinDim,
 	Aminmax:             recordAminmax,
-	Argmax:              recordArgmax,
-	Argmin:              recordArgmin,
 	Floor:               recordFloor,
 	Ceil:                recordCeil,
 	Trunc:               recordTrunc,
@@ -225,11 +209,8 @@ var formulas = aten.Backend{
 	NanmedianDim:        recordNanmedianDim,
 	Kthvalue:            recordKthvalue,
 	Mode:                recordMode,
-	Searchsorted:        recordSearchsorted,
-	Bucketize:           recordBucketize,
 	Unique:              recordUnique,
 	UniqueConsecutive:   recordUniqueConsecutive,
-	Isin:                recordIsin,
 	Erf:                 recordErf,
 	Erfc:                recordErfc,
 	Erfinv:              recordErfinv,
@@ -245,8 +226,6 @@ var formulas = aten.Backend{
 	Logaddexp:           recordLogaddexp,
 	Logaddexp2:          recordLogaddexp2,
 	Xlogy:               recordXlogy,
-	Gcd:                 recordGcd,
-	Lcm:                 recordLcm,
 	Nextafter:           recordNextafter,
 	Heaviside:           recordHeaviside,
 	Ldexp:               recordLdexp,
@@ -352,10 +331,21 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "rsub", self, other); err != nil {
+	r, err := begin(c, "rsub", "RsubBackward1", nil, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Rsub(self, other, alpha)
+	result, err = r.c.Rsub(self, other, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scaled(s.neg(s.grad(0)), alpha)
+			}
+			return s.grad(0)
+		}
+	}
+	return
 }
 
 func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -383,17 +373,53 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "div", self, other); err != nil {
+	r, err := begin(c, "div", "DivBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Div(out, self, other, rounding)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Div(out, self, other, rounding)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.cond(rounding == "", func() *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(other_))) }, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
+			}
+			return s.cond(rounding == "", func() *tensor.Tensor {
+				return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.div(s.saved(self_), s.saved(other_)), s.saved(other_)))))
+			}, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
+		}
+	}
+	return
 }
 
 func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "true_divide", self, other); err != nil {
+	r, err := begin(c, "true_divide", "DivBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).TrueDivide(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.TrueDivide(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.div(s.grad(0), s.conj(s.saved(other_)))
+			}
+			return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.div(s.saved(self_), s.saved(other_)), s.saved(other_)))))
+		}
+	}
+	return
 }
 
 func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -404,31 +430,83 @@ func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "remainder", self, other); err != nil {
+	r, err := begin(c, "remainder", "RemainderBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Remainder(out, self, other)
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Remainder(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.grad(0)
+			}
+			return s.mul(s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")))
+		}
+	}
+	return
 }
 
 func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "fmod", self, other); err != nil {
+	r, err := begin(c, "fmod", "FmodBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Fmod(out, self, other)
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Fmod(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.grad(0)
+			}
+			return s.mul(s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")))
+		}
+	}
+	return
 }
 
 func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "pow", self, exponent); err != nil {
+	r, err := begin(c, "pow", "PowBackward0", out, self, exponent)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Pow(out, self, exponent)
+	exponent_ := r.save(exponent, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Pow(out, self, exponent)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.powerBase(s.grad(0), s.saved(self_), s.saved(exponent_))
+			}
+			return s.powerExponent(s.grad(0), s.saved(self_), s.saved(exponent_), s.saved(result_))
+		}
+	}
+	return
 }
 
 func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "float_power", self, exponent); err != nil {
-		return
+	if !recording(c, self, exponent) {
+		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
 	}
-	return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
+	return compose(c, "float_power", out, func(s *steps) *tensor.Tensor { return s.pow(s.wide(self, exponent), s.wide(exponent, self)) })
 }
 
 func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -451,85 +529,212 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Positive(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
 }
 
 func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "square", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).Square(out, self)
 	}
-	return c.Past(tensor.Gradient).Square(out, self)
+	return compose(c, "square", out, func(s *steps) *tensor.Tensor { return s.pow(self, s.int(2)) })
 }
 
 func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "reciprocal", self); err != nil {
+	r, err := begin(c, "reciprocal", "ReciprocalBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Reciprocal(out, self)
+	result, err = r.c.Reciprocal(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.conj((s.mul(s.saved(result_), s.saved(result_)))))
+		}
+	}
+	return
 }
 
 func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "abs", self); err != nil {
+	r, err := begin(c, "abs", "AbsBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Abs(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Abs(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.sgn(s.saved(self_))) }
+	}
+	return
 }
 
 func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sign", self); err != nil {
+	r, err := begin(c, "sign", "SignBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sign(out, self)
+	result, err = r.c.Sign(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sgn", self); err != nil {
+	r, err := begin(c, "sgn", "SgnBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sgn(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Sgn(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
+		}
+	}
+	return
 }
 
 func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "copysign", self, other); err != nil {
+	r, err := begin(c, "copysign", "CopysignBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Copysign(out, self, other)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Copysign(out, self, other)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, (s.div(s.saved(result_), s.saved(self_))), s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.int(0))))
+			}
+			return s.zerosLike(s.grad(0))
+		}
+	}
+	return
 }
 
 func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "addcmul", self, tensor1, tensor2); err != nil {
+	r, err := begin(c, "addcmul", "AddcmulBackward0", out, self, tensor1, tensor2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Addcmul(out, self, tensor1, tensor2, value)
+	tensor1_ := r.save(tensor1, r.wants(2))
+	tensor2_ := r.save(tensor2, r.wants(1))
+	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.grad(0)
+			case 1:
+				return s.mul(s.grad(0), s.conj((s.mul(s.saved(tensor2_), s.number(value)))))
+			}
+			return s.mul(s.grad(0), s.conj((s.mul(s.saved(tensor1_), s.number(value)))))
+		}
+	}
+	return
 }
 
 func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "addcdiv", self, tensor1, tensor2); err != nil {
+	r, err := begin(c, "addcdiv", "AddcdivBackward0", out, self, tensor1, tensor2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Addcdiv(out, self, tensor1, tensor2, value)
+	tensor1_ := r.save(tensor1, r.wants(2))
+	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.grad(0)
+			case 1:
+				return s.mul(s.grad(0), s.conj((s.div(s.number(value), s.saved(tensor2_)))))
+			}
+			return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_)))))))
+		}
+	}
+	return
 }
 
 func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "lerp", self, end, weight); err != nil {
+	r, err := begin(c, "lerp", "LerpBackward0", out, self, end, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Lerp(out, self, end, weight)
+	end_ := r.save(end, r.wants(2))
+	self_ := r.save(self, r.wants(2))
+	weight_ := r.save(weight, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Lerp(out, self, end, weight)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.saved(weight_)))))
+			case 1:
+				return s.mul(s.grad(0), s.conj(s.saved(weight_)))
+			}
+			return s.mul(s.grad(0), s.conj((s.sub(s.saved(end_), s.saved(self_)))))
+		}
+	}
+	return
 }
 
 func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "complex", re, im); err != nil {
+	r, err := begin(c, "complex", "ComplexBackward0", out, re, im)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ComplexParts(out, re, im)
+	result, err = r.c.ComplexParts(out, re, im)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.real(s.grad(0))
+			}
+			return s.keep(s.c.Imag(s.grad(0)))
+		}
+	}
+	return
 }
 
 func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "polar", abs, angle); err != nil {
+	r, err := begin(c, "polar", "PolarBackward0", out, abs, angle)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Polar(out, abs, angle)
+	result, err = r.c.Polar(out, abs, angle)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.real(s.mul(s.conj(s.grad(0)), s.sgn(s.saved(result_))))
+			}
+			return s.real(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))
+		}
+	}
+	return
 }
 
 func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -540,6 +745,7 @@ func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Real(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
 }
@@ -552,6 +758,7 @@ func recordImag(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Imag(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.turned(s.grad(0)) }
 	}
 	return
 }
@@ -564,6 +771,9 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ViewAsReal(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.ViewAsComplex(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+		}
 	}
 	return
 }
@@ -576,22 +786,33 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.ViewAsComplex(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.ViewAsReal(s.grad(0))) }
 	}
 	return
 }
 
 func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "conj", self); err != nil {
+	r, err := begin(c, "conj", "ConjBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Conj(self)
+	result, err = r.c.Conj(self)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.conj(s.grad(0)) }
+	}
+	return
 }
 
 func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "conj_physical", self); err != nil {
+	r, err := begin(c, "conj_physical", "ConjPhysicalBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ConjPhysical(out, self)
+	result, err = r.c.ConjPhysical(out, self)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.conj(s.grad(0)) }
+	}
+	return
 }
 
 func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -602,6 +823,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.ResolveConj(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveConj(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
 }
@@ -614,15 +836,26 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ResolveNeg(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveNeg(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
 }
 
 func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "angle", self); err != nil {
+	r, err := begin(c, "angle", "AngleBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Angle(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Angle(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.angleGradient(s.grad(0), s.saved(self_)) }
+	}
+	return
 }
 
 func recordClone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
@@ -638,17 +871,27 @@ func recordClone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result 
 }
 
 func recordContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "contiguous", self); err != nil {
+	r, err := begin(c, "contiguous", "CloneBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Contiguous(self, f)
+	result, err = r.c.Contiguous(self, f)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+	}
+	return
 }
 
 func recordToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, x4, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "to", self); err != nil {
+	r, err := begin(c, "to", "ToCopyBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ToOptions(self, d, layout, dev, x4, forced, f)
+	result, err = r.c.ToOptions(self, d, layout, dev, x4, forced, f)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+	}
+	return
 }
 
 func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
@@ -661,7 +904,7 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.ZerosLike(s.grad(0), dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
+				return s.zerosLike(s.grad(0))
 			}
 			return s.grad(0)
 		}
@@ -670,10 +913,21 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
 }
 
 func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "fill", self, value); err != nil {
+	r, err := begin(c, "fill", "FillBackward0", out, self, value)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Fill(out, self, value)
+	result, err = r.c.Fill(out, self, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.zerosLike(s.grad(0))
+			}
+			return s.keep(s.c.Sum(nil, s.grad(0), nil, false, dtype.None))
+		}
+	}
+	return
 }
 
 func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
@@ -683,9 +937,7 @@ func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
 	}
 	err = r.c.Zero(self)
 	if r.finish(err, self) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ZerosLike(s.grad(0), dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
-		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 	}
 	return
 }
@@ -698,10 +950,12 @@ func recordResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryF
 }
 
 func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "narrow_copy", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
-	return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
+	return compose(c, "narrow_copy", out, func(s *steps) *tensor.Tensor {
+		return s.keep(s.c.Clone(s.keep(s.c.Narrow(self, dim, start, length)), shape.NoFormat))
+	})
 }
 
 func recordResizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
@@ -747,24 +1001,45 @@ func recordSetStorageGeometry(c aten.Ctx, self *tensor.Tensor, source *storage.S
 }
 
 func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
-	if err = refuse(c, "fill_diagonal_", self); err != nil {
+	r, err := begin(c, "fill_diagonal_", "FillDiagonalBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillDiagonal(self, value, wrap)
+	err = r.c.FillDiagonal(self, value, wrap)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.diagonalCleared(s.grad(0), wrap) }
+	}
+	return
 }
 
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sqrt", self); err != nil {
+	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sqrt(out, self)
+	result, err = r.c.Sqrt(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))))
+		}
+	}
+	return
 }
 
 func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "rsqrt", self); err != nil {
+	r, err := begin(c, "rsqrt", "RsqrtBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Rsqrt(out, self)
+	result, err = r.c.Rsqrt(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))))
+		}
+	}
+	return
 }
 
 func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -781,269 +1056,581 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "exp2", self); err != nil {
+	r, err := begin(c, "exp2", "Exp2Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Exp2(out, self)
+	result, err = r.c.Exp2(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453))
+		}
+	}
+	return
 }
 
 func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "expm1", self); err != nil {
+	r, err := begin(c, "expm1", "Expm1Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Expm1(out, self)
+	result, err = r.c.Expm1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))))
+		}
+	}
+	return
 }
 
 func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "log", self); err != nil {
+	r, err := begin(c, "log", "LogBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Log(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Log(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(self_))) }
+	}
+	return
 }
 
 func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "log2", self); err != nil {
+	r, err := begin(c, "log2", "Log2Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Log2(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Log2(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))))
+		}
+	}
+	return
 }
 
 func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "log10", self); err != nil {
+	r, err := begin(c, "log10", "Log10Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Log10(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Log10(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))))
+		}
+	}
+	return
 }
 
 func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "log1p", self); err != nil {
+	r, err := begin(c, "log1p", "Log1pBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Log1p(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Log1p(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), s.conj((s.add(s.saved(self_), s.int(1)))))
+		}
+	}
+	return
 }
 
 func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sin", self); err != nil {
+	r, err := begin(c, "sin", "SinBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sin(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Sin(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj(s.keep(s.c.Cos(nil, s.saved(self_)))))
+		}
+	}
+	return
 }
 
 func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "cos", self); err != nil {
+	r, err := begin(c, "cos", "CosBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cos(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Cos(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.conj(s.keep(s.c.Sin(nil, s.saved(self_)))))
+		}
+	}
+	return
 }
 
 func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "tan", self); err != nil {
+	r, err := begin(c, "tan", "TanBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Tan(out, self)
+	result, err = r.c.Tan(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj((s.add(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
+		}
+	}
+	return
 }
 
 func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "asin", self); err != nil {
+	r, err := begin(c, "asin", "AsinBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Asin(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Asin(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj(s.keep(s.c.Rsqrt(nil, (s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))))
+		}
+	}
+	return
 }
 
 func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "acos", self); err != nil {
+	r, err := begin(c, "acos", "AcosBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Acos(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Acos(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.conj(s.keep(s.c.Rsqrt(nil, (s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))))
+		}
+	}
+	return
 }
 
 func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "atan", self); err != nil {
+	r, err := begin(c, "atan", "AtanBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Atan(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Atan(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), s.conj((s.add(s.mul(s.saved(self_), s.saved(self_)), s.int(1)))))
+		}
+	}
+	return
 }
 
 func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sinh", self); err != nil {
+	r, err := begin(c, "sinh", "SinhBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sinh(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Sinh(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj(s.keep(s.c.Cosh(nil, s.saved(self_)))))
+		}
+	}
+	return
 }
 
 func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "cosh", self); err != nil {
+	r, err := begin(c, "cosh", "CoshBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cosh(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Cosh(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj(s.keep(s.c.Sinh(nil, s.saved(self_)))))
+		}
+	}
+	return
 }
 
 func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "tanh", self); err != nil {
+	r, err := begin(c, "tanh", "TanhBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Tanh(out, self)
+	result, err = r.c.Tanh(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
+		}
+	}
+	return
 }
 
 func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "asinh", self); err != nil {
+	r, err := begin(c, "asinh", "AsinhBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Asinh(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Asinh(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj(s.keep(s.c.Rsqrt(nil, (s.add(s.mul(s.saved(self_), s.saved(self_)), s.int(1)))))))
+		}
+	}
+	return
 }
 
 func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "acosh", self); err != nil {
+	r, err := begin(c, "acosh", "AcoshBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Acosh(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Acosh(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj((s.mul(s.keep(s.c.Rsqrt(nil, (s.sub(s.saved(self_), s.int(1))))), s.keep(s.c.Rsqrt(nil, (s.add(s.saved(self_), s.int(1)))))))))
+		}
+	}
+	return
 }
 
 func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "atanh", self); err != nil {
+	r, err := begin(c, "atanh", "AtanhBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Atanh(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Atanh(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))
+		}
+	}
+	return
 }
 
 func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sigmoid", self); err != nil {
+	r, err := begin(c, "sigmoid", "SigmoidBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sigmoid(out, self)
+	result, err = r.c.Sigmoid(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.conj((s.mul((s.sub(s.int(1), s.saved(result_))), s.saved(result_)))))
+		}
+	}
+	return
 }
 
 func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "atan2", self, other); err != nil {
+	r, err := begin(c, "atan2", "Atan2Backward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Atan2(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Atan2(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.div(s.mul(s.grad(0), s.saved(other_)), (s.add(s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)))))
+			}
+			return s.div(s.mul(s.neg(s.grad(0)), s.saved(self_)), (s.add(s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)))))
+		}
+	}
+	return
 }
 
 func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "hypot", self, other); err != nil {
+	r, err := begin(c, "hypot", "HypotBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Hypot(out, self, other)
-}
-
-func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_get", self); err != nil {
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
 		return
 	}
-	return c.Past(tensor.Gradient).IndexGet(self, items)
-}
-
-func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
-	if err = refuse(c, "index_set_", self, value); err != nil {
-		return
+	result, err = r.c.Hypot(out, self, other)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.grad(0), (s.div(s.saved(self_), s.saved(result_))))
+			}
+			return s.mul(s.grad(0), (s.div(s.saved(other_), s.saved(result_))))
+		}
 	}
-	return c.Past(tensor.Gradient).IndexSet(self, items, value)
-}
-
-func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
-	if err = refuse(c, "index_set_scalar_", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).IndexSetScalar(self, items, value)
+	return
 }
 
 func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_put", indices...); err != nil {
+	r, err := begin(c, "index_put", "IndexPutBackward0", out, self, values)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).IndexPut(out, self, indices, values, accumulate)
+	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
+	valuesLike := likeOf(values)
+	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.cond(accumulate, func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor {
+					return s.keep(s.c.IndexPut(nil, s.grad(0), s.savedAll(indices_), s.zerosOf(valuesLike), false))
+				})
+			}
+			return s.keep(s.c.IndexGet(s.grad(0), s.items(s.savedAll(indices_))))
+		}
+	}
+	return
 }
 
 func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_select", self, index); err != nil {
+	r, err := begin(c, "index_select", "IndexSelectBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).IndexSelect(out, self, dim, index)
+	index_ := r.save(index, r.wants(0))
+	selfLike := likeOf(self)
+	result, err = r.c.IndexSelect(out, self, dim, index)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.IndexAdd(nil, s.zerosOf(selfLike), dim, s.saved(index_), s.grad(0), dtype.IntScalar(1)))
+		}
+	}
+	return
 }
 
 func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "masked_select", self, mask); err != nil {
+	r, err := begin(c, "masked_select", "MaskedSelectBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).MaskedSelect(out, self, mask)
+	mask_ := r.save(mask, r.wants(0))
+	selfLike := likeOf(self)
+	result, err = r.c.MaskedSelect(out, self, mask)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.maskedSelectGradient(s.grad(0), selfLike, s.saved(mask_))
+		}
+	}
+	return
 }
 
 func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "masked_fill", self, mask, value); err != nil {
+	r, err := begin(c, "masked_fill", "MaskedFillBackward0", out, self, value)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).MaskedFill(out, self, mask, value)
+	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	result, err = r.c.MaskedFill(out, self, mask, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.MaskedFill(nil, s.grad(0), s.saved(mask_), s.int(0)))
+			}
+			return s.keep(s.c.Sum(nil, s.where(s.saved(mask_), s.grad(0), s.int(0)), nil, false, dtype.None))
+		}
+	}
+	return
 }
 
 func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "masked_scatter", self, mask, source); err != nil {
+	r, err := begin(c, "masked_scatter", "MaskedScatterBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).MaskedScatter(out, self, mask, source)
+	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	sourceSizes := copied(source.Sizes())
+	result, err = r.c.MaskedScatter(out, self, mask, source)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.MaskedFill(nil, s.grad(0), s.saved(mask_), s.int(0)))
+			}
+			return s.maskedScatterGradient(s.grad(0), s.saved(mask_), sourceSizes)
+		}
+	}
+	return
 }
 
 func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "gather", self, index); err != nil {
+	r, err := begin(c, "gather", "GatherBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Gather(out, self, dim, index, x4)
+	index_ := r.save(index, r.wants(0))
+	selfLike := likeOf(self)
+	result, err = r.c.Gather(out, self, dim, index, x4)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.gatherGradient(s.grad(0), selfLike, dim, s.saved(index_))
+		}
+	}
+	return
 }
 
 func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "take", self, index); err != nil {
+	r, err := begin(c, "take", "TakeBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Take(out, self, index)
+	index_ := r.save(index, r.wants(0))
+	selfLike := likeOf(self)
+	result, err = r.c.Take(out, self, index)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.Put(nil, s.zerosOf(selfLike), s.saved(index_), s.grad(0), true))
+		}
+	}
+	return
 }
 
 func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "take_along_dim", self, indices); err != nil {
-		return
+	if !recording(c, self, indices) {
+		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
-	return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
-}
-
-func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "nonzero", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Nonzero(out, self)
-}
-
-func recordNonzeroNumpy(c aten.Ctx, self *tensor.Tensor) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "nonzero_numpy", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).NonzeroNumpy(self)
-}
-
-func recordArgwhere(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "argwhere", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Argwhere(self)
+	return compose(c, "take_along_dim", out, func(s *steps) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
 func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "put", self, index, source); err != nil {
+	r, err := begin(c, "put", "PutBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Put(out, self, index, source, accumulate)
+	index_ := r.save(index, r.wants(0) || r.wants(1))
+	sourceLike := likeOf(source)
+	sourceSizes := copied(source.Sizes())
+	result, err = r.c.Put(out, self, index, source, accumulate)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.cond(accumulate, func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor {
+					return s.keep(s.c.Put(nil, s.grad(0), s.saved(index_), s.zerosOf(sourceLike), false))
+				})
+			}
+			return s.keep(s.c.Reshape(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_))), sourceSizes))
+		}
+	}
+	return
 }
 
 func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index, source); err != nil {
+	r, err := begin(c, "scatter", "ScatterBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Scatter(out, self, dim, index, source)
+	index_ := r.save(index, r.wants(0) || r.wants(1))
+	sourceSizes := copied(source.Sizes())
+	result, err = r.c.Scatter(out, self, dim, index, source)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.ScatterValue(nil, s.grad(0), dim, s.saved(index_), dtype.IntScalar(0)))
+			}
+			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
+		}
+	}
+	return
 }
 
 func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index); err != nil {
+	r, err := begin(c, "scatter", "ScatterBackward1", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterValue(out, self, dim, index, value)
+	index_ := r.save(index, r.wants(0))
+	result, err = r.c.ScatterValue(out, self, dim, index, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.ScatterValue(nil, s.grad(0), dim, s.saved(index_), dtype.IntScalar(0)))
+		}
+	}
+	return
 }
 
 func recordScatterReduceSource(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
@@ -1061,59 +1648,158 @@ func recordScatterReduceValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, i
 }
 
 func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter_add", self, index, source); err != nil {
+	r, err := begin(c, "scatter_add", "ScatterAddBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterAdd(out, self, dim, index, source)
+	index_ := r.save(index, r.wants(1))
+	sourceSizes := copied(source.Sizes())
+	result, err = r.c.ScatterAdd(out, self, dim, index, source)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.grad(0)
+			}
+			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
+		}
+	}
+	return
 }
 
 func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter_reduce", self, index, source); err != nil {
+	r, err := begin(c, "scatter_reduce", "ScatterReduceBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
+	index_ := r.save(index, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	source_ := r.save(source, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scatterReduceSelf(s.grad(0), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_))
+			}
+			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_))
+		}
+	}
+	return
 }
 
 func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_add", self, index, source); err != nil {
+	r, err := begin(c, "index_add", "IndexAddBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).IndexAdd(out, self, dim, index, source, alpha)
+	index_ := r.save(index, r.wants(1))
+	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.grad(0)
+			}
+			return s.scaled(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_))), alpha)
+		}
+	}
+	return
 }
 
 func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_copy", self, index, source); err != nil {
+	r, err := begin(c, "index_copy", "IndexCopyBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).IndexCopy(out, self, dim, index, source)
+	index_ := r.save(index, r.wants(0) || r.wants(1))
+	result, err = r.c.IndexCopy(out, self, dim, index, source)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
+			}
+			return s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))
+		}
+	}
+	return
 }
 
 func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_fill", self, index, value); err != nil {
+	r, err := begin(c, "index_fill", "IndexFillBackward0", out, self, value)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).IndexFill(out, self, dim, index, value)
+	index_ := r.save(index, r.wants(0) || r.wants(1))
+	result, err = r.c.IndexFill(out, self, dim, index, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
+			}
+			return s.keep(s.c.Sum(nil, s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_))), nil, false, dtype.None))
+		}
+	}
+	return
 }
 
 func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "index_reduce", self, index, source); err != nil {
+	r, err := begin(c, "index_reduce", "IndexReduceBackward0", out, self, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).IndexReduce(out, self, dim, index, source, reduce, includeSelf)
+	index_ := r.save(index, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	source_ := r.save(source, r.wants(0) || r.wants(1))
+	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scatterReduceSelf(s.grad(0), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_))
+			}
+			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_))
+		}
+	}
+	return
 }
 
 func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "cat", tensors...); err != nil {
+	r, err := begin(c, "cat", "CatBackward0", out, tensors...)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cat(out, tensors, dim)
+	tensorsSizes := sizesOf(tensors)
+	result, err = r.c.Cat(out, tensors, dim)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.catted(s.grad(0), tensorsSizes, dim, int64(i)) }
+	}
+	return
 }
 
 func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "stack", tensors...); err != nil {
+	r, err := begin(c, "stack", "StackBackward0", out, tensors...)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Stack(out, tensors, dim)
+	result, err = r.c.Stack(out, tensors, dim)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.selected(s.grad(0), dim, int64(i)) }
+	}
+	return
 }
 
 func recordHstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1135,157 +1821,212 @@ func recordColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor)
 }
 
 func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacement bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "combinations", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
-	return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
+	return compose(c, "combinations", nil, func(s *steps) *tensor.Tensor { return s.combined(self, r, withReplacement) })
 }
 
 func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "repeat", self); err != nil {
+	r, err := begin(c, "repeat", "RepeatBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Repeat(self, repeats)
-}
-
-func recordRepeatInterleave(c aten.Ctx, repeats *tensor.Tensor, outputSize ops.Int) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "repeat_interleave", repeats); err != nil {
-		return
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.Repeat(self, repeats)
+	if r.finish(err, result) {
+		repeats = copied(repeats)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.repeatGradient(s.grad(0), repeats, selfSizes) }
 	}
-	return c.Past(tensor.Gradient).RepeatInterleave(repeats, outputSize)
+	return
 }
 
 func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "flip", self); err != nil {
+	r, err := begin(c, "flip", "FlipBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Flip(self, dims)
+	result, err = r.c.Flip(self, dims)
+	if r.finish(err, result) {
+		dims = copied(dims)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Flip(s.grad(0), dims)) }
+	}
+	return
 }
 
 func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "tril", self); err != nil {
+	r, err := begin(c, "tril", "TrilBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Tril(out, self, diagonal)
+	result, err = r.c.Tril(out, self, diagonal)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Tril(nil, s.grad(0), diagonal)) }
+	}
+	return
 }
 
 func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "triu", self); err != nil {
+	r, err := begin(c, "triu", "TriuBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Triu(out, self, diagonal)
+	result, err = r.c.Triu(out, self, diagonal)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Triu(nil, s.grad(0), diagonal)) }
+	}
+	return
 }
 
 func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "diag", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).Diag(out, self, offset)
 	}
-	return c.Past(tensor.Gradient).Diag(out, self, offset)
+	return compose(c, "diag", out, func(s *steps) *tensor.Tensor {
+		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
+			return s.keep(s.c.Clone(s.keep(s.c.Diagonal(self, offset, 0, 1)), shape.NoFormat))
+		})
+	})
 }
 
 func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "diag_embed", self); err != nil {
+	r, err := begin(c, "diag_embed", "DiagEmbedBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).DiagEmbed(self, offset, dim1, dim2)
+	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Diagonal(s.grad(0), offset, dim1, dim2)) }
+	}
+	return
 }
 
 func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "diagflat", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).Diagflat(self, offset)
 	}
-	return c.Past(tensor.Gradient).Diagflat(self, offset)
+	return compose(c, "diagflat", nil, func(s *steps) *tensor.Tensor {
+		return s.keep(s.c.DiagEmbed(s.keep(s.c.Reshape(self, s.whole())), offset, -2, -1))
+	})
 }
 
 func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "diagonal_scatter", self, src); err != nil {
+	r, err := begin(c, "diagonal_scatter", "DiagonalScatterBackward0", nil, self, src)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).DiagonalScatter(self, src, offset, dim1, dim2)
+	srcLike := likeOf(src)
+	result, err = r.c.DiagonalScatter(self, src, offset, dim1, dim2)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.DiagonalScatter(s.grad(0), s.zerosOf(srcLike), offset, dim1, dim2))
+			}
+			return s.keep(s.c.Diagonal(s.grad(0), offset, dim1, dim2))
+		}
+	}
+	return
 }
 
 func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "select_scatter", self, src); err != nil {
+	r, err := begin(c, "select_scatter", "SelectScatterBackward0", nil, self, src)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SelectScatter(self, src, dim, index)
+	srcLike := likeOf(src)
+	result, err = r.c.SelectScatter(self, src, dim, index)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.SelectScatter(s.grad(0), s.zerosOf(srcLike), dim, index))
+			}
+			return s.selected(s.grad(0), dim, index)
+		}
+	}
+	return
 }
 
 func recordSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "slice_scatter", self, src); err != nil {
+	r, err := begin(c, "slice_scatter", "SliceScatterBackward0", nil, self, src)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SliceScatter(self, src, dim, start, end, step)
+	srcLike := likeOf(src)
+	result, err = r.c.SliceScatter(self, src, dim, start, end, step)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.SliceScatter(s.grad(0), s.zerosOf(srcLike), dim, start, end, step))
+			}
+			return s.keep(s.c.Slice(s.grad(0), dim, start, end, step))
+		}
+	}
+	return
 }
 
 func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "as_strided_scatter", self, src); err != nil {
+	r, err := begin(c, "as_strided_scatter", "AsStridedScatterBackward0", nil, self, src)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).AsStridedScatter(self, src, size, stride, offset)
-}
-
-func recordUnravelIndex(c aten.Ctx, indices *tensor.Tensor, sizes []int64) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "unravel_index", indices); err != nil {
-		return
+	srcLike := likeOf(src)
+	result, err = r.c.AsStridedScatter(self, src, size, stride, offset)
+	if r.finish(err, result) {
+		size = copied(size)
+		stride = copied(stride)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.AsStridedScatter(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous)), s.zerosOf(srcLike), size, stride, offset))
+			}
+			return s.keep(s.c.AsStrided(nil, s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous)), size, stride, offset))
+		}
 	}
-	return c.Past(tensor.Gradient).UnravelIndex(indices, sizes)
+	return
 }
 
 func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "constant_pad_nd", self); err != nil {
+	r, err := begin(c, "constant_pad_nd", "ConstantPadNdBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ConstantPadNd(self, pad, value)
-}
-
-func recordBitwiseAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bitwise_and", self, other); err != nil {
-		return
+	result, err = r.c.ConstantPadNd(self, pad, value)
+	if r.finish(err, result) {
+		pad = copied(pad)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.ConstantPadNd(s.grad(0), s.negated(pad), dtype.IntScalar(0)))
+		}
 	}
-	return c.Past(tensor.Gradient).BitwiseAnd(out, self, other)
-}
-
-func recordBitwiseOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bitwise_or", self, other); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).BitwiseOr(out, self, other)
-}
-
-func recordBitwiseXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bitwise_xor", self, other); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).BitwiseXor(out, self, other)
-}
-
-func recordBitwiseNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bitwise_not", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).BitwiseNot(out, self)
-}
-
-func recordBitwiseLeftShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bitwise_left_shift", self, other); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).BitwiseLeftShift(out, self, other)
-}
-
-func recordBitwiseRightShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bitwise_right_shift", self, other); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).BitwiseRightShift(out, self, other)
+	return
 }
 
 func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "matmul", self, other); err != nil {
+	r, err := begin(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Matmul(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(1))
+	otherSizes := copied(other.Sizes())
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Matmul(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.matmulLeft(s.grad(0), selfSizes, s.saved(other_))
+			}
+			return s.matmulRight(s.grad(0), s.saved(self_), otherSizes)
+		}
+	}
+	return
 }
 
 func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1304,40 +2045,108 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Mm(nil, s.grad(0), s.conj(s.keep(s.c.TransposeMatrix(nil, s.saved(mat2_))))))
+				return s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))
 			}
-			return s.keep(s.c.Mm(nil, s.conj(s.keep(s.c.TransposeMatrix(nil, s.saved(self_)))), s.grad(0)))
+			return s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
 	}
 	return
 }
 
 func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bmm", self, mat2); err != nil {
+	r, err := begin(c, "bmm", "BmmBackward0", out, self, mat2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Bmm(out, self, mat2)
+	mat2_ := r.save(mat2, r.wants(0))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Bmm(out, self, mat2)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))
+			}
+			return s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
+		}
+	}
+	return
 }
 
 func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "mv", self, vec); err != nil {
+	r, err := begin(c, "mv", "MvBackward0", out, self, vec)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Mv(out, self, vec)
+	self_ := r.save(self, r.wants(1))
+	vec_ := r.save(vec, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Mv(out, self, vec)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_))))
+			}
+			return s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
+		}
+	}
+	return
 }
 
 func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "dot", self, other); err != nil {
+	r, err := begin(c, "dot", "DotBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Dot(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Dot(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.grad(0), s.conj(s.saved(other_)))
+			}
+			return s.mul(s.grad(0), s.conj(s.saved(self_)))
+		}
+	}
+	return
 }
 
 func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "vdot", self, other); err != nil {
+	r, err := begin(c, "vdot", "VdotBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Vdot(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Vdot(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.conj(s.grad(0)), s.saved(other_))
+			}
+			return s.mul(s.grad(0), s.saved(self_))
+		}
+	}
+	return
 }
 
 func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1345,45 +2154,137 @@ func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 }
 
 func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "outer", self, vec2); err != nil {
+	r, err := begin(c, "outer", "MulBackward0", out, self, vec2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Outer(out, self, vec2)
+	self_ := r.save(self, r.wants(1))
+	vec2_ := r.save(vec2, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Outer(out, self, vec2)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))
+			}
+			return s.keep(s.c.Mv(nil, s.keep(s.c.TransposeMatrix(nil, s.grad(0))), s.conj(s.saved(self_))))
+		}
+	}
+	return
 }
 
 func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "addmm", self, mat1, mat2); err != nil {
+	r, err := begin(c, "addmm", "AddmmBackward0", out, self, mat1, mat2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Addmm(out, self, mat1, mat2, beta, alpha)
+	mat1_ := r.save(mat1, r.wants(2))
+	mat2_ := r.save(mat2, r.wants(1))
+	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scaled(s.grad(0), beta)
+			case 1:
+				return s.scaled(s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_)))), alpha)
+			}
+			return s.scaled(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0))), alpha)
+		}
+	}
+	return
 }
 
 func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "baddbmm", self, batch1, batch2); err != nil {
+	r, err := begin(c, "baddbmm", "BaddbmmBackward0", out, self, batch1, batch2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Baddbmm(out, self, batch1, batch2, beta, alpha)
+	batch1_ := r.save(batch1, r.wants(2))
+	batch2_ := r.save(batch2, r.wants(1))
+	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scaled(s.grad(0), beta)
+			case 1:
+				return s.scaled(s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(batch2_)))), alpha)
+			}
+			return s.scaled(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0))), alpha)
+		}
+	}
+	return
 }
 
 func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "addbmm", self, batch1, batch2); err != nil {
+	r, err := begin(c, "addbmm", "AddbmmBackward0", out, self, batch1, batch2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Addbmm(out, self, batch1, batch2, beta, alpha)
+	batch1_ := r.save(batch1, r.wants(2))
+	batch2_ := r.save(batch2, r.wants(1))
+	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scaled(s.grad(0), beta)
+			case 1:
+				return s.scaled(s.keep(s.c.Matmul(nil, s.grad(0), s.adjointOf(s.saved(batch2_)))), alpha)
+			}
+			return s.scaled(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0))), alpha)
+		}
+	}
+	return
 }
 
 func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "addmv", self, mat, vec); err != nil {
+	r, err := begin(c, "addmv", "AddmvBackward0", out, self, mat, vec)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Addmv(out, self, mat, vec, beta, alpha)
+	mat_ := r.save(mat, r.wants(2))
+	vec_ := r.save(vec, r.wants(1))
+	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scaled(s.grad(0), beta)
+			case 1:
+				return s.scaled(s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_)))), alpha)
+			}
+			return s.scaled(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0))), alpha)
+		}
+	}
+	return
 }
 
 func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "addr", self, vec1, vec2); err != nil {
+	r, err := begin(c, "addr", "AddrBackward0", out, self, vec1, vec2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Addr(out, self, vec1, vec2, beta, alpha)
+	vec1_ := r.save(vec1, r.wants(2))
+	vec2_ := r.save(vec2, r.wants(1))
+	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.scaled(s.grad(0), beta)
+			case 1:
+				return s.scaled(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_)))), alpha)
+			}
+			return s.scaled(s.keep(s.c.Mv(nil, s.keep(s.c.TransposeMatrix(nil, s.grad(0))), s.conj(s.saved(vec1_)))), alpha)
+		}
+	}
+	return
 }
 
 func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
@@ -1403,91 +2304,160 @@ func recordKron(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "cdist", x1, x2); err != nil {
+	r, err := begin(c, "cdist", "CdistBackward0", nil, x1, x2)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cdist(x1, x2, p, mode)
+	x1_ := r.save(x1, r.wants(0) || r.wants(1))
+	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	result, err = r.c.Cdist(x1, x2, p, mode)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.cdistGradient(s.grad(0), s.saved(x1_), s.saved(x2_), p, s.saved(result_))
+			}
+			return s.cdistGradient(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2)), s.saved(x2_), s.saved(x1_), p, s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))
+		}
+	}
+	return
 }
 
 func recordFillUniform(c aten.Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
-	if err = refuse(c, "uniform_", self); err != nil {
+	r, err := begin(c, "uniform_", "UniformBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillUniform(self, from, to, g)
+	err = r.c.FillUniform(self, from, to, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	if err = refuse(c, "normal_", self); err != nil {
+	r, err := begin(c, "normal_", "NormalBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillNormal(self, mean, std, g)
+	err = r.c.FillNormal(self, mean, std, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillRandom(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (err error) {
-	if err = refuse(c, "random_", self); err != nil {
+	r, err := begin(c, "random_", "RandomBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillRandom(self, g)
+	err = r.c.FillRandom(self, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillRandomTo(c aten.Ctx, self *tensor.Tensor, to int64, g *random.Generator) (err error) {
-	if err = refuse(c, "random_", self); err != nil {
+	r, err := begin(c, "random_", "RandomBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillRandomTo(self, to, g)
+	err = r.c.FillRandomTo(self, to, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
-	if err = refuse(c, "random_", self); err != nil {
+	r, err := begin(c, "random_", "RandomBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillRandomFrom(self, from, to, g)
+	err = r.c.FillRandomFrom(self, from, to, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if err = refuse(c, "bernoulli_", self); err != nil {
+	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillBernoulli(self, p, g)
+	err = r.c.FillBernoulli(self, p, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
-	if err = refuse(c, "bernoulli_", self, p); err != nil {
+	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillBernoulliEach(self, p, g)
+	err = r.c.FillBernoulliEach(self, p, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillExponential(c aten.Ctx, self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
-	if err = refuse(c, "exponential_", self); err != nil {
+	r, err := begin(c, "exponential_", "ExponentialBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillExponential(self, lambda, g)
+	err = r.c.FillExponential(self, lambda, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillCauchy(c aten.Ctx, self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
-	if err = refuse(c, "cauchy_", self); err != nil {
+	r, err := begin(c, "cauchy_", "CauchyBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillCauchy(self, median, sigma, g)
+	err = r.c.FillCauchy(self, median, sigma, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillLogNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	if err = refuse(c, "log_normal_", self); err != nil {
+	r, err := begin(c, "log_normal_", "LogNormalBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillLogNormal(self, mean, std, g)
+	err = r.c.FillLogNormal(self, mean, std, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFillGeometric(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if err = refuse(c, "geometric_", self); err != nil {
+	r, err := begin(c, "geometric_", "GeometricBackward0", self, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FillGeometric(self, p, g)
+	err = r.c.FillGeometric(self, p, g)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sum", "SumBackward0", out, self)
+	r, err := begin(c, "sum", either(dim == nil, "SumBackward0", "SumBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -1501,52 +2471,69 @@ func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, 
 }
 
 func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "nansum", self); err != nil {
+	r, err := begin(c, "nansum", "NansumBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Nansum(out, self, dim, keepdim, d)
+	self_ := r.save(self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Nansum(out, self, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.spread(s.grad(0), selfSizes, dim, keepdim), s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(s.saved(self_))))))
+		}
+	}
+	return
 }
 
 func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "prod", self); err != nil {
+	r, err := begin(c, "prod", either(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Prod(out, self, dim, keepdim, d)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Prod(out, self, dim, keepdim, d)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+		}
+	}
+	return
 }
 
 func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "mean", self); err != nil {
+	r, err := begin(c, "mean", either(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Mean(out, self, dim, keepdim, d)
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.Mean(out, self, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.spread(s.grad(0), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim)))
+		}
+	}
+	return
 }
 
 func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "nanmean", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
-	return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
-}
-
-func recordAny(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "any", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Any(out, self, dim, keepdim)
-}
-
-func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "all", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).All(out, self, dim, keepdim)
-}
-
-func recordCountNonzero(c aten.Ctx, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "count_nonzero", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).CountNonzero(self, dim)
+	return compose(c, "nanmean", out, func(s *steps) *tensor.Tensor {
+		return s.div(s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.keep(s.c.Sum(nil, s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(self)))), dim, keepdim, dtype.None)))
+	})
 }
 
 func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
@@ -1556,10 +2543,24 @@ func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, k
 }
 
 func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "std", self); err != nil {
+	r, err := begin(c, "std", "StdBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).StdCorrection(out, self, dim, correction, keepdim)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.StdCorrection(out, self, dim, correction, keepdim)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
+		}
+	}
+	return
 }
 
 func recordVarDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
@@ -1569,31 +2570,79 @@ func recordVarDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, k
 }
 
 func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "var", self); err != nil {
+	r, err := begin(c, "var", "VarBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).VarCorrection(out, self, dim, correction, keepdim)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.VarCorrection(out, self, dim, correction, keepdim)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim)
+		}
+	}
+	return
 }
 
 func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (stdResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
-	if err = refuse(c, "std_mean", self); err != nil {
+	r, err := begin(c, "std_mean", "StdMeanBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).StdMeanCorrection(self, dim, correction, keepdim)
+	self_ := r.save(self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
+	if r.finish(err, stdResult, meanResult) {
+		dim = copied(dim)
+		stdResult_ := r.saveResult(stdResult, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.add(s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
+		}
+	}
+	return
 }
 
 func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (varResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
-	if err = refuse(c, "var_mean", self); err != nil {
+	r, err := begin(c, "var_mean", "VarMeanBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).VarMeanCorrection(self, dim, correction, keepdim)
+	self_ := r.save(self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
+	if r.finish(err, varResult, meanResult) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.add(s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
+		}
+	}
+	return
 }
 
 func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "norm", self); err != nil {
+	r, err := begin(c, "norm", "NormBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Norm(out, self, p, dim, keepdim, d)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Norm(out, self, p, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
+		}
+	}
+	return
 }
 
 func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
@@ -1604,241 +2653,591 @@ func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64,
 }
 
 func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "amax", self); err != nil {
+	r, err := begin(c, "amax", "AmaxBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Amax(out, self, dim, keepdim)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Amax(out, self, dim, keepdim)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+		}
+	}
+	return
 }
 
 func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "amin", self); err != nil {
+	r, err := begin(c, "amin", "AminBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Amin(out, self, dim, keepdim)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Amin(out, self, dim, keepdim)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+		}
+	}
+	return
 }
 
 func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "max", self); err != nil {
+	r, err := begin(c, "max", "MaxBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Max(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Max(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+		}
+	}
+	return
 }
 
 func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "max", self); err != nil {
+	r, err := begin(c, "max", "MaxBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).MaxDim(outValues, outIndices, self, dim, keepdim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+		}
+	}
+	return
 }
 
 func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "min", self); err != nil {
+	r, err := begin(c, "min", "MinBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Min(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Min(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+		}
+	}
+	return
 }
 
 func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "min", self); err != nil {
+	r, err := begin(c, "min", "MinBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).MinDim(outValues, outIndices, self, dim, keepdim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+		}
+	}
+	return
 }
 
 func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
-	if err = refuse(c, "aminmax", self); err != nil {
+	r, err := begin(c, "aminmax", "AminmaxBackward0", outMin, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Aminmax(outMin, outMax, self, dim, keepdim)
-}
-
-func recordArgmax(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "argmax", self); err != nil {
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
 		return
 	}
-	return c.Past(tensor.Gradient).Argmax(out, self, dim, keepdim)
-}
-
-func recordArgmin(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "argmin", self); err != nil {
-		return
+	minResult, maxResult, err = r.c.Aminmax(outMin, outMax, self, dim, keepdim)
+	if r.finish(err, minResult, maxResult) {
+		minResult_ := r.saveResult(minResult, 0)
+		maxResult_ := r.saveResult(maxResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
+		}
 	}
-	return c.Past(tensor.Gradient).Argmin(out, self, dim, keepdim)
+	return
 }
 
 func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "floor", self); err != nil {
+	r, err := begin(c, "floor", "FloorBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Floor(out, self)
+	result, err = r.c.Floor(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "ceil", self); err != nil {
+	r, err := begin(c, "ceil", "CeilBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Ceil(out, self)
+	result, err = r.c.Ceil(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "trunc", self); err != nil {
+	r, err := begin(c, "trunc", "TruncBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Trunc(out, self)
+	result, err = r.c.Trunc(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "round", self); err != nil {
+	r, err := begin(c, "round", "RoundBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Round(out, self, decimals)
+	result, err = r.c.Round(out, self, decimals)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
 }
 
 func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "frac", self); err != nil {
+	r, err := begin(c, "frac", "FracBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Frac(out, self)
+	result, err = r.c.Frac(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+	}
+	return
 }
 
 func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "clamp", self, low, high); err != nil {
+	r, err := begin(c, "clamp", "ClampBackward1", out, self, low, high)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ClampTensor(out, self, low, high)
+	high_ := r.save(high, r.wants(0) || r.wants(1) || r.wants(2))
+	low_ := r.save(low, r.wants(0) || r.wants(1) || r.wants(2))
+	self_ := r.save(self, r.wants(0) || r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.ClampTensor(out, self, low, high)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.withinTensors(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
+			case 1:
+				return s.below(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
+			}
+			return s.above(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
+		}
+	}
+	return
 }
 
 func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "clamp", self); err != nil {
+	r, err := begin(c, "clamp", "ClampBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Clamp(out, self, low, high)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Clamp(out, self, low, high)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.withinLimits(s.grad(0), s.saved(self_), low, high) }
+	}
+	return
 }
 
 func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "clamp_min", self, low); err != nil {
+	r, err := begin(c, "clamp_min", "ClampMinBackward0", out, self, low)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ClampMin(out, self, low)
+	low_ := r.save(low, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.ClampMin(out, self, low)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.where(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_))), s.grad(0), s.int(0))
+			}
+			return s.where(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_))), s.grad(0), s.int(0))
+		}
+	}
+	return
 }
 
 func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "clamp_max", self, high); err != nil {
+	r, err := begin(c, "clamp_max", "ClampMaxBackward0", out, self, high)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ClampMax(out, self, high)
+	high_ := r.save(high, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.ClampMax(out, self, high)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.where(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_))), s.grad(0), s.int(0))
+			}
+			return s.where(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_))), s.grad(0), s.int(0))
+		}
+	}
+	return
 }
 
 func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "maximum", self, other); err != nil {
+	r, err := begin(c, "maximum", "MaximumBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Maximum(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Maximum(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+			}
+			return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+		}
+	}
+	return
 }
 
 func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "minimum", self, other); err != nil {
+	r, err := begin(c, "minimum", "MinimumBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Minimum(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Minimum(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+			}
+			return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+		}
+	}
+	return
 }
 
 func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "fmax", self, other); err != nil {
+	r, err := begin(c, "fmax", "FmaxBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Fmax(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Fmax(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.grad(0), s.int(0))
+			}
+			return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.int(0), s.grad(0))
+		}
+	}
+	return
 }
 
 func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "fmin", self, other); err != nil {
+	r, err := begin(c, "fmin", "FminBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Fmin(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Fmin(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.grad(0), s.int(0))
+			}
+			return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.int(0), s.grad(0))
+		}
+	}
+	return
 }
 
 func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "relu", self); err != nil {
+	r, err := begin(c, "relu", "ReluBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Relu(out, self)
+	result, err = r.c.Relu(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.where(s.keep(s.c.Gt(nil, s.saved(result_), s.int(0))), s.grad(0), s.int(0))
+		}
+	}
+	return
 }
 
 func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "where", condition, self, other); err != nil {
+	r, err := begin(c, "where", "WhereBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Where(out, condition, self, other)
+	condition_ := r.save(condition, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Where(out, condition, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.where(s.saved(condition_), s.grad(0), s.int(0))
+			}
+			return s.where(s.saved(condition_), s.int(0), s.grad(0))
+		}
+	}
+	return
 }
 
 func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "cumsum", self); err != nil {
+	r, err := begin(c, "cumsum", "CumsumBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cumsum(out, self, dim, d)
+	result, err = r.c.Cumsum(out, self, dim, d)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.reversedSum(s.grad(0), dim) }
+	}
+	return
 }
 
 func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "cumprod", self); err != nil {
+	r, err := begin(c, "cumprod", "CumprodBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cumprod(out, self, dim, d)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Cumprod(out, self, dim, d)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
+		}
+	}
+	return
 }
 
 func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "cummax", self); err != nil {
+	r, err := begin(c, "cummax", "CummaxBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cummax(outValues, outIndices, self, dim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
+		}
+	}
+	return
 }
 
 func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "cummin", self); err != nil {
+	r, err := begin(c, "cummin", "CumminBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Cummin(outValues, outIndices, self, dim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
+		}
+	}
+	return
 }
 
 func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "logcumsumexp", self); err != nil {
+	r, err := begin(c, "logcumsumexp", "LogcumsumexpBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Logcumsumexp(out, self, dim)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Logcumsumexp(out, self, dim)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
+		}
+	}
+	return
 }
 
 func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "logsumexp", self); err != nil {
+	r, err := begin(c, "logsumexp", "LogsumexpBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Logsumexp(out, self, dim, keepdim)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Logsumexp(out, self, dim, keepdim)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+		}
+	}
+	return
 }
 
 func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "softmax", self); err != nil {
+	r, err := begin(c, "softmax", "SoftmaxBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Softmax(out, self, dim, d)
+	result, err = r.c.Softmax(out, self, dim, d)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.saved(result_), (s.sub(s.grad(0), s.sumOver(s.mul(s.grad(0), s.saved(result_)), dim))))
+		}
+	}
+	return
 }
 
 func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "log_softmax", self); err != nil {
+	r, err := begin(c, "log_softmax", "LogSoftmaxBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).LogSoftmax(out, self, dim, d)
+	result, err = r.c.LogSoftmax(out, self, dim, d)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.sub(s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)))
+		}
+	}
+	return
 }
 
 func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "sort", self); err != nil {
+	r, err := begin(c, "sort", "SortBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sort(outValues, outIndices, self, dim, descending)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
+		}
+	}
+	return
 }
 
 func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "sort", self); err != nil {
+	r, err := begin(c, "sort", "SortBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SortStable(outValues, outIndices, self, x3, dim, descending)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
+		}
+	}
+	return
 }
 
 func recordMsort(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1846,66 +3245,115 @@ func recordMsort(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "topk", self); err != nil {
+	r, err := begin(c, "topk", "TopkBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Topk(outValues, outIndices, self, k, dim, largest, sorted)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
+		}
+	}
+	return
 }
 
 func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "median", self); err != nil {
+	r, err := begin(c, "median", "MedianBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Median(self)
+	self_ := r.save(self, r.wants(0))
+	result, err = r.c.Median(self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+		}
+	}
+	return
 }
 
 func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "median", self); err != nil {
+	r, err := begin(c, "median", "MedianBackward1", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).MedianDim(outValues, outIndices, self, dim, keepdim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+		}
+	}
+	return
 }
 
 func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "nanmedian", self); err != nil {
+	r, err := begin(c, "nanmedian", "NanmedianBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Nanmedian(self)
+	self_ := r.save(self, r.wants(0))
+	result, err = r.c.Nanmedian(self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+		}
+	}
+	return
 }
 
 func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "nanmedian", self); err != nil {
+	r, err := begin(c, "nanmedian", "NanmedianBackward1", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).NanmedianDim(outValues, outIndices, self, dim, keepdim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+		}
+	}
+	return
 }
 
 func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "kthvalue", self); err != nil {
+	r, err := begin(c, "kthvalue", "KthvalueBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Kthvalue(outValues, outIndices, self, k, dim, keepdim)
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+		}
+	}
+	return
 }
 
 func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "mode", self); err != nil {
+	r, err := begin(c, "mode", "ModeBackward0", outValues, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Mode(outValues, outIndices, self, dim, keepdim)
-}
-
-func recordSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "searchsorted", sorted, self, sorter); err != nil {
-		return
+	selfLike := likeOf(self)
+	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
+	if r.finish(err, valuesResult, indicesResult) {
+		indicesResult_ := r.saveResult(indicesResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+		}
 	}
-	return c.Past(tensor.Gradient).Searchsorted(out, sorted, self, outInt32, right, side, sorter)
-}
-
-func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bucketize", self, boundaries); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Bucketize(out, self, boundaries, outInt32, right)
+	return
 }
 
 func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
@@ -1922,46 +3370,95 @@ func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, ret
 	return c.Past(tensor.Gradient).UniqueConsecutive(self, returnInverse, returnCounts, dim)
 }
 
-func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "isin", elements, testElements); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Isin(out, elements, testElements, x3, invert)
-}
-
 func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "erf", self); err != nil {
+	r, err := begin(c, "erf", "ErfBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Erf(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Erf(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.float(1.1283791670955126), s.exp(s.neg((s.mul(s.saved(self_), s.saved(self_)))))), s.grad(0))
+		}
+	}
+	return
 }
 
 func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "erfc", self); err != nil {
+	r, err := begin(c, "erfc", "ErfcBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Erfc(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Erfc(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.float(-1.1283791670955126), s.exp(s.neg((s.mul(s.saved(self_), s.saved(self_)))))), s.grad(0))
+		}
+	}
+	return
 }
 
 func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "erfinv", self); err != nil {
+	r, err := begin(c, "erfinv", "ErfinvBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Erfinv(out, self)
+	result, err = r.c.Erfinv(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.float(0.8862269254527580), s.exp(s.mul(s.saved(result_), s.saved(result_)))), s.grad(0))
+		}
+	}
+	return
 }
 
 func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "lgamma", self); err != nil {
+	r, err := begin(c, "lgamma", "LgammaBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Lgamma(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Lgamma(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))))
+		}
+	}
+	return
 }
 
 func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "digamma", self); err != nil {
+	r, err := begin(c, "digamma", "DigammaBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Digamma(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Digamma(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))))
+		}
+	}
+	return
 }
 
 func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1972,80 +3469,182 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 }
 
 func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "sinc", self); err != nil {
+	r, err := begin(c, "sinc", "SincBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Sinc(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Sinc(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.sincGradient(s.grad(0), s.saved(self_)) }
+	}
+	return
 }
 
 func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "logit", self); err != nil {
+	r, err := begin(c, "logit", "LogitBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Logit(out, self, eps)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Logit(out, self, eps)
+	if r.finish(err, result) {
+		eps = copied(eps)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.logitGradient(s.grad(0), s.saved(self_), eps) }
+	}
+	return
 }
 
 func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "polygamma", self); err != nil {
+	r, err := begin(c, "polygamma", "PolygammaBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Polygamma(out, n, self)
+	self_ := r.save(self, r.wants(0))
+	result, err = r.c.Polygamma(out, n, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))))
+		}
+	}
+	return
 }
 
 func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "mvlgamma", self); err != nil {
+	r, err := begin(c, "mvlgamma", "MvlgammaBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Mvlgamma(out, self, p)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Mvlgamma(out, self, p)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.lgammaSum(s.saved(self_), p)) }
+	}
+	return
 }
 
 func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "igamma", self, other); err != nil {
+	r, err := begin(c, "igamma", "IgammaBackward0", out, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Igamma(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Igamma(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.exp(s.sub(s.sub(s.mul((s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_))), s.saved(other_)), s.keep(s.c.Lgamma(nil, s.saved(self_))))))
+		}
+	}
+	return
 }
 
 func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "igammac", self, other); err != nil {
+	r, err := begin(c, "igammac", "IgammacBackward0", out, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Igammac(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Igammac(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.exp(s.sub(s.sub(s.mul((s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_))), s.saved(other_)), s.keep(s.c.Lgamma(nil, s.saved(self_))))))
+		}
+	}
+	return
 }
 
 func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "logaddexp", self, other); err != nil {
+	r, err := begin(c, "logaddexp", "LogaddexpBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Logaddexp(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Logaddexp(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.div(s.grad(0), s.conj((s.add(s.int(1), s.exp(s.sub(s.saved(other_), s.saved(self_)))))))
+			}
+			return s.div(s.grad(0), s.conj((s.add(s.int(1), s.exp(s.sub(s.saved(self_), s.saved(other_)))))))
+		}
+	}
+	return
 }
 
 func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "logaddexp2", self, other); err != nil {
+	r, err := begin(c, "logaddexp2", "Logaddexp2Backward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Logaddexp2(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Logaddexp2(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.div(s.grad(0), (s.add(s.int(1), s.keep(s.c.Exp2(nil, s.sub(s.saved(other_), s.saved(self_)))))))
+			}
+			return s.div(s.grad(0), (s.add(s.int(1), s.keep(s.c.Exp2(nil, s.sub(s.saved(self_), s.saved(other_)))))))
+		}
+	}
+	return
 }
 
 func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "xlogy", self, other); err != nil {
+	r, err := begin(c, "xlogy", "XlogyBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Xlogy(out, self, other)
-}
-
-func recordGcd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "gcd", self, other); err != nil {
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
 		return
 	}
-	return c.Past(tensor.Gradient).Gcd(out, self, other)
-}
-
-func recordLcm(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "lcm", self, other); err != nil {
-		return
+	result, err = r.c.Xlogy(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.keep(s.c.LogicalAnd(nil, s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.keep(s.c.Le(nil, s.saved(other_), s.int(0))))), s.int(0))))
+			}
+			return s.div(s.mul(s.grad(0), s.saved(self_)), s.saved(other_))
+		}
 	}
-	return c.Past(tensor.Gradient).Lcm(out, self, other)
+	return
 }
 
 func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2063,52 +3662,110 @@ func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tens
 }
 
 func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "ldexp", self, other); err != nil {
-		return
+	if !recording(c, self, other) {
+		return c.Past(tensor.Gradient).Ldexp(out, self, other)
 	}
-	return c.Past(tensor.Gradient).Ldexp(out, self, other)
+	return compose(c, "ldexp", out, func(s *steps) *tensor.Tensor { return s.mul(self, s.pow(s.int(2), other)) })
 }
 
 func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
-	if err = refuse(c, "frexp", self); err != nil {
+	r, err := begin(c, "frexp", "FrexpBackward0", mantissa, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Frexp(mantissa, exponent, self)
+	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
+	if r.finish(err, mantissaResult, exponentResult) {
+		exponentResult_ := r.saveResult(exponentResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))))
+		}
+	}
+	return
 }
 
 func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "nan_to_num", self); err != nil {
+	r, err := begin(c, "nan_to_num", "NanToNumBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).NanToNum(out, self, nan, posinf, neginf)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.keep(s.c.Isfinite(s.saved(self_)))) }
+	}
+	return
 }
 
 func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "deg2rad", self); err != nil {
+	r, err := begin(c, "deg2rad", "Deg2radBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Deg2rad(out, self)
+	result, err = r.c.Deg2rad(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(0.017453292519943295)) }
+	}
+	return
 }
 
 func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "rad2deg", self); err != nil {
+	r, err := begin(c, "rad2deg", "Rad2degBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Rad2deg(out, self)
+	result, err = r.c.Rad2deg(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(57.29577951308232)) }
+	}
+	return
 }
 
 func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.xlog1py", self, other); err != nil {
+	r, err := begin(c, "special.xlog1py", "Xlog1pyBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialXlog1py(out, self, other)
+	other_ := r.save(other, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialXlog1py(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, s.keep(s.c.Log1p(nil, s.saved(other_))), s.keep(s.c.LogicalAnd(nil, s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.keep(s.c.Le(nil, s.saved(other_), s.int(-1))))), s.int(0))))
+			}
+			return s.div(s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))))
+		}
+	}
+	return
 }
 
 func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.zeta", self, other); err != nil {
+	r, err := begin(c, "special.zeta", "ZetaBackward0", out, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialZeta(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialZeta(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.neg(s.grad(0)), s.saved(self_)), s.keep(s.c.SpecialZeta(nil, s.add(s.saved(self_), s.int(1)), s.saved(other_))))
+		}
+	}
+	return
 }
 
 func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2195,10 +3852,12 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.View(self, size)
 	if r.views(err, result) {
 		size = copied(size)
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
@@ -2216,58 +3875,86 @@ func recordViewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (result *te
 }
 
 func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view_as", "ViewAsBackward0", nil, self)
+	r, err := begin(c, "view_as", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.ViewAs(self, other)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
 
 func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "reshape", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Reshape(self, size)
-}
-
-func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "reshape_as", self, other); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).ReshapeAs(self, other)
-}
-
-func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "flatten", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Flatten(self, start, end)
-}
-
-func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "unflatten", "UnflattenBackward0", nil, self)
+	r, err := begin(c, "reshape", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.Reshape(self, size)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+	}
+	return
+}
+
+func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "reshape_as", "ViewBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.ReshapeAs(self, other)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+	}
+	return
+}
+
+func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "flatten", "ViewBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.Flatten(self, start, end)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+	}
+	return
+}
+
+func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "unflatten", "ViewBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unflatten(self, dim, sizes)
 	if r.views(err, result) {
 		sizes = copied(sizes)
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
 
 func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "ravel", self); err != nil {
+	r, err := begin(c, "ravel", "ViewBackward0", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Ravel(self)
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.Ravel(self)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+	}
+	return
 }
 
 func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2280,6 +3967,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.TransposeMatrix(out, base))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.TransposeMatrix(nil, s.grad(0))) }
 	}
 	return
 }
@@ -2294,6 +3982,7 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Transpose(out, base, dim0, dim1))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), dim0, dim1)) }
 	}
 	return
 }
@@ -2307,6 +3996,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 	if r.views(err, result) {
 		dims = copied(dims)
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Permute(s.grad(0), s.inverse(dims))) }
 	}
 	return
 }
@@ -2342,41 +4032,44 @@ func recordMovedimList(c aten.Ctx, self *tensor.Tensor, source, destination []in
 }
 
 func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "T", "TBackward0", nil, self)
+	r, err := begin(c, "T", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
+	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeAll(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Permute(s.grad(0), s.backwards(selfDim))) }
 	}
 	return
 }
 
 func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mT", "MTBackward0", nil, self)
+	r, err := begin(c, "mT", "TransposeBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) }
 	}
 	return
 }
 
 func recordAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "H", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).AdjointMatrix(self)
 	}
-	return c.Past(tensor.Gradient).AdjointMatrix(self)
+	return compose(c, "H", nil, func(s *steps) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordAdjoint(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "adjoint", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).Adjoint(self)
 	}
-	return c.Past(tensor.Gradient).Adjoint(self)
+	return compose(c, "adjoint", nil, func(s *steps) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {
@@ -2396,7 +4089,7 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 }
 
 func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "expand_as", "ExpandAsBackward0", nil, self)
+	r, err := begin(c, "expand_as", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -2405,12 +4098,13 @@ func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tens
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.ExpandAs(base, other))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
 }
 
 func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "broadcast_to", "BroadcastToBackward0", nil, self)
+	r, err := begin(c, "broadcast_to", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -2420,6 +4114,7 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.BroadcastTo(base, size))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
 }
@@ -2429,38 +4124,44 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.Squeeze(out, self)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(out, base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
 
 func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward0", out, self)
+	r, err := begin(c, "squeeze", "SqueezeBackward1", out, self)
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDim(out, self, dim)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDim(out, base, dim))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
 
 func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward0", out, self)
+	r, err := begin(c, "squeeze", "SqueezeBackward2", out, self)
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDims(out, self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDims(out, base, dims))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
@@ -2470,11 +4171,13 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 	if err != nil {
 		return
 	}
+	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unsqueeze(out, self, dim)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unsqueeze(out, base, dim))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
 }
@@ -2540,6 +4243,9 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 	if err != nil {
 		return
 	}
+	selfLike := likeOf(self)
+	selfOffset := self.Offset()
+	selfStrides := copied(self.Strides())
 	result, err = r.c.AsStrided(out, self, size, stride, offset)
 	if r.views(err, result) {
 		size = copied(size)
@@ -2547,6 +4253,9 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.AsStrided(out, base, size, stride, offset))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.stridedGradient(s.grad(0), selfLike, selfStrides, selfOffset, size, stride, offset)
+		}
 	}
 	return
 }
@@ -2556,11 +4265,13 @@ func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (resul
 	if err != nil {
 		return
 	}
+	selfLike := likeOf(self)
 	result, err = r.c.Unfold(self, dim, size, step)
 	if r.views(err, result) {
 		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unfold(base, dim, size, step))
 		}, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.unfolded(s.grad(0), selfLike, dim, size, step) }
 	}
 	return
 }

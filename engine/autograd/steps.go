@@ -148,11 +148,19 @@ func (s *steps) savedIndex(x indexed) []ops.IndexItem {
 }
 
 // copied is a copy of what lies in the caller's memory.
-func copied(list []int64) []int64 {
-	if list == nil {
-		return nil
+func copied[T []int64 | *float64](v T) T {
+	switch v := any(v).(type) {
+	case []int64:
+		if v != nil {
+			return any(append([]int64{}, v...)).(T)
+		}
+	case *float64:
+		if v != nil {
+			f := *v
+			return any(&f).(T)
+		}
 	}
-	return append([]int64{}, list...)
+	return v
 }
 
 // sizesOf are the sizes of each of the tensors.

@@ -237,7 +237,7 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
 			k.as(k.expression(args[1]), tensorType), k.as(k.expression(args[2]), tensorType)), tensorType}
 	}
-	if h := k.helpers[schema.Camel(name, false)]; h != nil {
+	if h := k.helpers[schema.Camel(name, false)]; h != nil && (len(args) == len(h.params) || k.ops[name] == nil) {
 		if len(args) != len(h.params) {
 			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}

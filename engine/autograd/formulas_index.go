@@ -1,0 +1,223 @@
+package autograd
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// positions is a tensor of the given sizes with the number of each element.
+func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
+	all := s.keep(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
+	return s.keep(s.c.Reshape(all, slices.Clone(sizes)))
+}
+
+// placed adds the elements of grad up at positions of a tensor.
+func (s *steps) placed(l like, positions, grad *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.Put(nil, s.zerosOf(l), positions, grad, true))
+}
+
+// items are the indices of index_put as an index.
+func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
+	list := make([]ops.IndexItem, len(indices))
+	for i, t := range indices {
+		list[i] = ops.IndexItem{Kind: ops.IndexTensor, Tensor: t}
+		if t == nil {
+			list[i] = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
+		}
+	}
+	return list
+}
+
+// recordIndexGet records self[index], which is a view where no tensor is among the items.
+func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+	r, err := begin(c, "index_get", either(views(items), "SliceBackward0", "IndexBackward0"), nil, self)
+	if err != nil {
+		return nil, err
+	}
+	kept := r.saveIndex(items, r.node != nil)
+	result, err := r.c.IndexGet(self, items)
+	if views(items) {
+		if r.views(err, result) {
+			items := slices.Clone(items)
+			r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.IndexGet(base, items)) }, result)
+		}
+		return result, err
+	}
+	if r.finish(err, result) {
+		origin := likeOf(self)
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
+			at := s.keep(s.c.IndexGet(s.positions(origin.device, origin.sizes()...), s.savedIndex(kept)))
+			return s.placed(origin, at, s.grad(0))
+		}
+	}
+	return result, err
+}
+
+// views tells whether an index gives a view.
+func views(items []ops.IndexItem) bool {
+	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
+}
+
+// recordIndexSet records self[index] = value.
+func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+	r, err := begin(c, "index_set", "IndexPutBackward0", self, self, value)
+	if err != nil {
+		return err
+	}
+	kept := r.saveIndex(items, r.node != nil)
+	if err := r.err; err != nil {
+		r.drop()
+		return err
+	}
+	err = r.c.IndexSet(self, items, value)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			if i == 1 {
+				return s.keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
+			}
+			return s.blanked(s.grad(0), s.savedIndex(kept))
+		}
+	}
+	return err
+}
+
+// recordIndexSetScalar records self[index] = number.
+func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+	r, err := begin(c, "index_set", "IndexPutBackward0", self, self)
+	if err != nil {
+		return err
+	}
+	kept := r.saveIndex(items, r.node != nil)
+	err = r.c.IndexSetScalar(self, items, value)
+	if r.finish(err, self) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.blanked(s.grad(0), s.savedIndex(kept)) }
+	}
+	return err
+}
+
+// blanked is t with zeros at an index.
+func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
+	made := s.keep(s.c.Clone(t, shape.Preserve))
+	s.check(s.c.IndexSetScalar(made, items, dtype.IntScalar(0)))
+	return made
+}
+
+func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.Tensor) *tensor.Tensor {
+	sizes, err := shape.Broadcast("backward", l.sizes(), mask.Sizes())
+	s.check(err)
+	return s.keep(s.c.MaskedScatter(nil, s.filled(0, l.dtype, l.device, sizes...), mask, grad))
+}
+
+func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	taken := s.keep(s.c.MaskedSelect(nil, grad, mask))
+	missing := shape.Product(sizes) - taken.Numel()
+	return s.keep(s.c.Reshape(s.keep(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
+}
+
+func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.ScatterAdd(nil, s.zerosOf(l), dim, index, grad))
+}
+
+// along is take_along_dim.
+func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor {
+	if dim.IsNone() {
+		all := []int64{-1}
+		return s.keep(s.c.Gather(nil, s.keep(s.c.Reshape(self, all)), 0, s.keep(s.c.Reshape(indices, all)), false))
+	}
+	d, err := shape.WrapDim("take_along_dim", int64(dim), self.Dim())
+	s.check(err)
+	of, at := slices.Clone(self.Sizes()), slices.Clone(indices.Sizes())
+	of[d], at[d] = 1, 1
+	sizes, err := shape.Broadcast("take_along_dim", of, at)
+	s.check(err)
+	wide := func(t *tensor.Tensor) *tensor.Tensor {
+		sizes := slices.Clone(sizes)
+		sizes[d] = t.Sizes()[d]
+		return s.keep(s.c.Expand(t, sizes, false))
+	}
+	return s.keep(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
+}
+
+// scattered is the gradient of what was scattered: zeros beyond the index.
+func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	taken := s.keep(s.c.Gather(nil, grad, dim, index, false))
+	if slices.Equal(taken.Sizes(), sizes) {
+		return taken
+	}
+	var pad []int64
+	for d := len(sizes) - 1; d >= 0; d-- {
+		pad = append(pad, 0, sizes[d]-taken.Sizes()[d])
+	}
+	return s.keep(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
+}
+
+// over is the index of index_reduce as one of scatter_reduce.
+func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
+	if len(sizes) == 0 {
+		return s.keep(s.c.Reshape(index, nil))
+	}
+	d, err := shape.WrapDim("backward", dim, len(sizes))
+	s.check(err)
+	wide := slices.Repeat([]int64{1}, len(sizes))
+	wide[d] = index.Numel()
+	return s.keep(s.c.Expand(s.keep(s.c.Reshape(index, wide)), sizes, false))
+}
+
+func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+	var made *tensor.Tensor
+	switch reduce {
+	case "sum":
+		made = grad
+	case "prod":
+		filled := s.keep(s.c.MaskedFill(nil, self, s.isZero(self), s.int(1)))
+		product := s.keep(s.c.ScatterReduce(nil, filled, dim, index, src, reduce, includeSelf))
+		made = s.div(s.mul(grad, product), filled)
+	case "mean":
+		made = s.div(grad, s.scatterCount(self, dim, index, src, includeSelf))
+	default:
+		made = s.mul(s.eq(self, result), s.div(grad, s.scatterTies(self, dim, index, src, result)))
+	}
+	if includeSelf {
+		return made
+	}
+	return s.keep(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
+}
+
+func (s *steps) scatterReduceSource(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, dim, index, src.Sizes()) }
+	switch reduce {
+	case "sum":
+		return gather(grad)
+	case "prod":
+		zero := s.isZero(src)
+		zeros := gather(s.keep(s.c.ScatterAdd(nil, s.zerosLike(self), dim, index, s.cast(zero, self.DType()))))
+		alone := s.both(zero, s.eq(zeros, s.int(1)))
+		product := s.keep(s.c.ScatterReduce(nil, self, dim, index, s.keep(s.c.MaskedFill(nil, src, alone, s.int(1))), reduce, includeSelf))
+		others := s.div(gather(s.mul(grad, result)), s.keep(s.c.MaskedFill(nil, src, zero, s.int(1))))
+		return s.where(alone, gather(s.mul(grad, product)), others)
+	case "mean":
+		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
+	}
+	each := s.div(grad, s.scatterTies(self, dim, index, src, result))
+	return s.mul(s.eq(src, gather(result)), gather(each))
+}
+
+// scatterCount is how many values each mean is of.
+func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
+	start := s.filled(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
+	counts := s.keep(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
+	return s.keep(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
+}
+
+// scatterTies is how many values each extreme is shared by.
+func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
+	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
+	return s.keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
+}

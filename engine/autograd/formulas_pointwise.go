@@ -1,0 +1,165 @@
+package autograd
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func (s *steps) zerosLike(t *tensor.Tensor) *tensor.Tensor {
+	return s.filled(0, t.DType(), t.Device(), t.Sizes()...)
+}
+
+func (s *steps) zerosOf(l like) *tensor.Tensor {
+	return s.filled(0, l.dtype, l.device, l.sizes()...)
+}
+
+func (s *steps) eq(a, b *tensor.Tensor) *tensor.Tensor  { return s.keep(s.c.Eq(nil, a, b)) }
+func (s *steps) abs(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Abs(nil, t)) }
+func (s *steps) sgn(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Sgn(nil, t)) }
+func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Exp(nil, t)) }
+func (s *steps) log(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Log(nil, t)) }
+func (s *steps) pow(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Pow(nil, a, b)) }
+
+// where is a where the condition holds and b elsewhere; cleared is zero where it holds, and t elsewhere.
+func (s *steps) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.Where(nil, condition, a, b))
+}
+
+func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.MaskedFill(nil, t, condition, s.int(0)))
+}
+
+func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.eq(t, s.int(0)) }
+
+func (s *steps) either(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.LogicalOr(nil, a, b))
+}
+
+func (s *steps) both(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.LogicalAnd(nil, a, b)) }
+
+// turned is t times the imaginary unit.
+func (s *steps) turned(t *tensor.Tensor) *tensor.Tensor {
+	return s.mul(t, s.number(dtype.ComplexScalar(1i)))
+}
+
+// wide is t in double precision, complex where t or the other operand is.
+func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
+	if t.DType().IsComplex() || other.DType().IsComplex() {
+		return s.cast(t, dtype.Complex128)
+	}
+	return s.cast(t, dtype.Float64)
+}
+
+// powerBase and powerExponent are the derivatives of self**exponent. 0**0 and what is constant around it count as constant.
+func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
+	less := s.sub(exponent, s.int(1))
+	slope := s.mul(grad, s.conj(s.mul(exponent, s.pow(self, less))))
+	return s.where(s.isZero(exponent), s.int(0), slope)
+}
+
+func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tensor.Tensor {
+	rising := s.keep(s.c.Ge(nil, s.real(exponent), s.int(0)))
+	base := self
+	if self.IsNumber() {
+		base = s.cast(self, result.DType())
+	}
+	slope := s.mul(grad, s.conj(s.mul(result, s.log(base))))
+	return s.where(s.both(s.isZero(self), rising), s.int(0), slope)
+}
+
+// signGradient is that of z/|z|.
+func (s *steps) signGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
+	if !self.DType().IsComplex() {
+		return s.zerosLike(grad)
+	}
+	size := s.abs(self)
+	slope := s.sub(s.div(grad, size), s.mul(s.real(s.div(grad, self)), result))
+	return s.cleared(slope, s.isZero(size))
+}
+
+func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
+	if !self.DType().IsComplex() {
+		return s.zerosLike(grad)
+	}
+	size := s.abs(self)
+	return s.cleared(s.mul(grad, s.div(s.turned(self), s.mul(size, size))), s.isZero(size))
+}
+
+func (s *steps) sincGradient(grad, self *tensor.Tensor) *tensor.Tensor {
+	angle := s.mul(self, s.float(math.Pi))
+	slope := s.div(s.sub(s.mul(angle, s.keep(s.c.Cos(nil, angle))), s.keep(s.c.Sin(nil, angle))), s.mul(angle, self))
+	return s.cleared(s.mul(grad, s.conj(slope)), s.isZero(self))
+}
+
+func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.Tensor {
+	slope := s.div(grad, s.mul(self, s.sub(s.int(1), self)))
+	low, outside := 0.0, s.float(math.NaN())
+	if eps != nil {
+		low, outside = *eps, s.int(0)
+	}
+	beyond := s.either(s.keep(s.c.Lt(nil, self, s.float(low))), s.keep(s.c.Gt(nil, self, s.float(1-low))))
+	return s.keep(s.c.MaskedFill(nil, slope, beyond, outside))
+}
+
+// lgammaSum is the derivative of the logarithm of the multivariate gamma function.
+func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
+	var total *tensor.Tensor
+	for i := range p {
+		term := s.keep(s.c.Digamma(nil, s.sub(self, s.float(float64(i)/2))))
+		if total == nil {
+			total = term
+		} else {
+			total = s.add(total, term)
+		}
+	}
+	return total
+}
+
+func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
+	return s.withinTensors(grad, self, s.limit(low), s.limit(high))
+}
+
+// limit is a number as an operand, nil for none.
+func (s *steps) limit(v dtype.Scalar) *tensor.Tensor {
+	if v.IsNone() {
+		return nil
+	}
+	return s.number(v)
+}
+
+func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+	if low != nil {
+		grad = s.where(s.keep(s.c.Ge(nil, self, low)), grad, s.int(0))
+	}
+	if high != nil {
+		grad = s.where(s.keep(s.c.Le(nil, self, high)), grad, s.int(0))
+	}
+	return grad
+}
+
+// below and above are the gradients of the limits of clamp.
+func (s *steps) below(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+	takes := s.keep(s.c.Lt(nil, self, low))
+	if high != nil {
+		takes = s.both(takes, s.keep(s.c.Lt(nil, low, high)))
+	}
+	return s.where(takes, grad, s.int(0))
+}
+
+func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+	takes := s.keep(s.c.Gt(nil, self, high))
+	if low != nil {
+		takes = s.either(takes, s.keep(s.c.Gt(nil, low, high)))
+	}
+	return s.where(takes, grad, s.int(0))
+}
+
+// diagonalCleared is t with zeros on its diagonal.
+func (s *steps) diagonalCleared(t *tensor.Tensor, wrap bool) *tensor.Tensor {
+	made := s.keep(s.c.Clone(t, shape.Preserve))
+	s.check(s.c.FillDiagonal(made, dtype.IntScalar(0), wrap))
+	return made
+}

@@ -1,0 +1,227 @@
+package autograd
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// along is a list of the dimension, none for all.
+func along(dim ops.Int) []int64 {
+	if dim.IsNone() {
+		return nil
+	}
+	return []int64{int64(dim)}
+}
+
+// count is the number of elements that a reduction of dims makes one of.
+func (s *steps) count(sizes, dims []int64) float64 {
+	n := int64(1)
+	if len(sizes) == 0 {
+		return 1
+	}
+	mask, err := shape.WrapDims("backward", dims, len(sizes), true)
+	s.check(err)
+	for d, size := range sizes {
+		if mask[d] {
+			n *= size
+		}
+	}
+	return float64(n)
+}
+
+// sumOver adds up over dims, which stay with size 1.
+func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.keep(s.c.Sum(nil, t, []int64{dim}, true, dtype.None))
+}
+
+// shared distributes a gradient evenly over the elements that are equal to the result.
+func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
+	sizes := self.Sizes()
+	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	equal := s.eq(self, result)
+	if !self.DType().IsComplex() {
+		equal = s.either(equal, s.both(s.keep(s.c.Isnan(self)), s.keep(s.c.Isnan(result))))
+	}
+	each := s.div(grad, s.keep(s.c.Sum(nil, equal, dims, true, grad.DType())))
+	return s.mul(each, equal)
+}
+
+func (s *steps) sharedAlong(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
+	return s.shared(grad, self, result, along(dim), keepdim)
+}
+
+// picked puts a gradient where the elements were picked from along a dimension.
+func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.Tensor, keepdim bool) *tensor.Tensor {
+	if l.dims == 0 {
+		return grad
+	}
+	if !keepdim {
+		grad, indices = s.keep(s.c.Unsqueeze(nil, grad, dim)), s.keep(s.c.Unsqueeze(nil, indices, dim))
+	}
+	return s.keep(s.c.Scatter(nil, s.zerosOf(l), dim, indices, grad))
+}
+
+// anyZero tells whether t has a zero; not for tensors without data.
+func (s *steps) anyZero(t *tensor.Tensor) bool {
+	if t.IsMeta() {
+		return false
+	}
+	found, err := s.c.Item(s.keep(s.c.Any(nil, s.isZero(t), nil, false)))
+	s.check(err)
+	return found.I != 0
+}
+
+func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
+	sizes := self.Sizes()
+	self = s.cast(self, result.DType())
+	if len(sizes) == 0 {
+		return grad
+	}
+	grad, whole := s.restore(grad, sizes, along(dim), keepdim), s.restore(result, sizes, along(dim), keepdim)
+	if !s.anyZero(self) {
+		return s.mul(grad, s.conj(s.div(whole, self)))
+	}
+	if !dim.IsNone() {
+		return s.mul(grad, s.conj(s.others(self, int64(dim))))
+	}
+	flat := s.keep(s.c.Reshape(self, []int64{-1}))
+	return s.mul(grad, s.conj(s.keep(s.c.Reshape(s.others(flat, 0), slices.Clone(sizes)))))
+}
+
+// others is for each element the product of the others along dim.
+func (s *steps) others(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	d, err := shape.WrapDim("backward", dim, t.Dim())
+	s.check(err)
+	n := t.Sizes()[d]
+	if n == 0 {
+		return t
+	}
+	edge := slices.Clone(t.Sizes())
+	edge[d] = 1
+	ones := s.filled(1, t.DType(), t.Device(), edge...)
+	before := s.keep(s.c.Cumprod(nil, s.joined(dim, ones, s.part(t, dim, 0, n-1)), dim, dtype.None))
+	after := s.keep(s.c.Cumprod(nil, s.joined(dim, ones, s.flipped(s.part(t, dim, 1, n-1), dim)), dim, dtype.None))
+	return s.mul(before, s.flipped(after, dim))
+}
+
+func (s *steps) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
+	return s.keep(s.c.Narrow(t, dim, start, length))
+}
+
+func (s *steps) joined(dim int64, tensors ...*tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.Cat(nil, tensors, dim))
+}
+
+func (s *steps) flipped(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.keep(s.c.Flip(t, []int64{dim}))
+}
+
+// reversedSum is for each element the sum from it to the end of dim.
+func (s *steps) reversedSum(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	if t.Dim() == 0 || t.Numel() <= 1 {
+		return t
+	}
+	return s.flipped(s.keep(s.c.Cumsum(nil, s.flipped(t, dim), dim, dtype.None)), dim)
+}
+
+func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
+	if self.Dim() == 0 || self.Numel() <= 1 {
+		return grad
+	}
+	self = s.cast(self, result.DType())
+	if !s.anyZero(self) {
+		return s.conj(s.div(s.reversedSum(s.mul(s.conj(grad), result), dim), self))
+	}
+	d, err := shape.WrapDim("backward", dim, self.Dim())
+	s.check(err)
+	n := self.Sizes()[d]
+	pieces := make([]*tensor.Tensor, n)
+	for k := range n {
+		// The products without element k, from k on: what comes before it times the products of what comes after it.
+		before := s.keep(s.c.Prod(nil, s.part(self, dim, 0, k), ops.Int(dim), true, dtype.None))
+		without := before
+		if k < n-1 {
+			after := s.keep(s.c.Cumprod(nil, s.part(self, dim, k+1, n-k-1), dim, dtype.None))
+			without = s.joined(dim, before, s.mul(before, after))
+		}
+		pieces[k] = s.sumOver(s.mul(s.part(grad, dim, k, n-k), s.conj(without)), dim)
+	}
+	return s.joined(dim, pieces...)
+}
+
+// logcumsumexpGradient computes with logarithms, of positive and negative gradients apart.
+func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
+	if self.Dim() == 0 {
+		return grad
+	}
+	back := func(logs *tensor.Tensor) *tensor.Tensor {
+		sums := s.keep(s.c.Logcumsumexp(nil, s.flipped(s.sub(logs, s.conj(result)), dim), dim))
+		return s.exp(s.add(s.flipped(sums, dim), s.conj(self)))
+	}
+	if grad.DType().IsComplex() {
+		return back(s.log(grad))
+	}
+	logs, nothing := s.log(s.abs(grad)), s.float(math.Inf(-1))
+	positive := s.where(s.keep(s.c.Gt(nil, grad, s.int(0))), logs, nothing)
+	negative := s.where(s.keep(s.c.Lt(nil, grad, s.int(0))), logs, nothing)
+	return s.sub(back(positive), back(negative))
+}
+
+func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
+	sizes := self.Sizes()
+	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	return s.mul(grad, s.conj(s.exp(s.sub(self, result))))
+}
+
+// halved makes a gradient of a standard deviation one of the variance.
+func (s *steps) halved(grad, result *tensor.Tensor) *tensor.Tensor {
+	return s.cleared(s.div(grad, s.mul(result, s.int(2))), s.isZero(result))
+}
+
+func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correction dtype.Scalar, keepdim bool) *tensor.Tensor {
+	freedom := s.count(self.Sizes(), dims) - 1
+	if !correction.IsNone() {
+		freedom += 1 - correction.Float()
+	}
+	grad = s.restore(grad, self.Sizes(), dims, keepdim)
+	apart := s.sub(self, s.keep(s.c.Mean(nil, self, dims, true, dtype.None)))
+	if freedom <= 0 {
+		return s.mul(grad, s.where(s.isZero(apart), s.float(math.NaN()), s.float(math.Inf(1))))
+	}
+	return s.mul(grad, s.mul(apart, s.float(2/freedom)))
+}
+
+func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
+	p := 2.0
+	if !order.IsNone() {
+		p = order.Float()
+	}
+	sizes := self.Sizes()
+	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	switch {
+	case p == 0:
+		return s.zerosLike(self)
+	case p == 1:
+		return s.mul(s.sgn(self), grad)
+	case p == 2:
+		return s.mul(grad, s.cleared(s.div(self, result), s.isZero(result)))
+	case math.IsInf(p, 0):
+		size := s.abs(self)
+		equal := s.either(s.eq(size, result), s.both(s.keep(s.c.Isnan(size)), s.keep(s.c.Isnan(result))))
+		each := s.div(grad, s.keep(s.c.Sum(nil, equal, dims, true, grad.DType())))
+		return s.mul(s.mul(s.sgn(self), equal), each)
+	case p < 1:
+		slope := s.cleared(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), s.isZero(self))
+		return s.mul(slope, s.mul(grad, s.pow(result, s.float(1-p))))
+	}
+	scale := s.cleared(s.div(grad, s.pow(result, s.float(p-1))), s.isZero(result))
+	if p < 2 {
+		return s.mul(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), scale)
+	}
+	return s.mul(s.mul(self, s.pow(s.abs(self), s.float(p-2))), scale)
+}

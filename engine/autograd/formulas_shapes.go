@@ -1,0 +1,115 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// catted is the part of a gradient that belongs to tensor i of a list.
+func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tensor.Tensor {
+	d, err := shape.WrapDim("backward", dim, grad.Dim())
+	s.check(err)
+	start := int64(0)
+	length := func(sizes []int64) int64 {
+		if len(sizes) != grad.Dim() { // an empty vector goes with every shape
+			return 0
+		}
+		return sizes[d]
+	}
+	for _, before := range sizes[:i] {
+		start += length(before)
+	}
+	if len(sizes[i]) != grad.Dim() {
+		return s.filled(0, grad.DType(), grad.Device(), sizes[i]...)
+	}
+	return s.part(grad, dim, start, sizes[i][d])
+}
+
+func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *tensor.Tensor {
+	padded := slices.Concat(slices.Repeat([]int64{1}, len(repeats)-len(sizes)), sizes)
+	var apart, over []int64
+	for d, n := range repeats {
+		over = append(over, int64(2*d))
+		apart = append(apart, n, padded[d])
+	}
+	if len(over) == 0 {
+		return grad
+	}
+	return s.keep(s.c.Reshape(s.keep(s.c.Sum(nil, s.keep(s.c.Reshape(grad, apart)), over, false, dtype.None)), sizes))
+}
+
+// combined is combinations.
+func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor.Tensor {
+	at := s.keep(s.c.Combinations(s.positions(self.Device(), self.Numel()), r, replacement))
+	return s.keep(s.c.Reshape(s.keep(s.c.IndexSelect(nil, self, 0, s.keep(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
+}
+
+// whole are the sizes of a vector of all elements.
+func (s *steps) whole() []int64 { return []int64{-1} }
+
+func (s *steps) negated(list []int64) []int64 {
+	out := make([]int64, len(list))
+	for i, v := range list {
+		out[i] = -v
+	}
+	return out
+}
+
+// inverse is the permutation that undoes one.
+func (s *steps) inverse(dims []int64) []int64 {
+	out := make([]int64, len(dims))
+	for i, d := range dims {
+		at, err := shape.WrapDim("backward", d, len(dims))
+		s.check(err)
+		out[at] = int64(i)
+	}
+	return out
+}
+
+// backwards are n dimensions from the last to the first.
+func (s *steps) backwards(n int64) []int64 {
+	var out []int64
+	for d := n - 1; d >= 0; d-- {
+		out = append(out, d)
+	}
+	return out
+}
+
+// stridedGradient goes through a vector of the memory that self and the view of it reach.
+func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
+	from := start.Or(offset)
+	lowest := min(offset, from)
+	length := int64(0)
+	for _, g := range []struct {
+		sizes, strides []int64
+		offset         int64
+	}{{l.sizes(), strides, offset}, {size, stride, from}} {
+		_, high, err := shape.Span("backward", g.sizes, g.strides, g.offset-lowest)
+		s.check(err)
+		length = max(length, high+1)
+	}
+	memory := like{dtype: l.dtype, device: l.device, dims: 1, few: [4]int64{length}}
+	cells := s.positions(l.device, length)
+	lay := func(t *tensor.Tensor, sizes, strides []int64, offset int64) *tensor.Tensor {
+		return s.keep(s.c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest)))
+	}
+	sums := s.placed(memory, lay(cells, size, stride, from), grad)
+	if slices.Contains(strides, 0) { // elements that share a cell share its gradient
+		ones := s.filled(1, l.dtype, l.device, l.sizes()...)
+		sums = s.div(sums, s.keep(s.c.ClampMin(nil, s.placed(memory, lay(cells, l.sizes(), strides, offset), ones), s.int(1))))
+	}
+	return lay(sums, l.sizes(), strides, offset)
+}
+
+func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *tensor.Tensor {
+	return s.placed(l, s.keep(s.c.Unfold(s.positions(l.device, l.sizes()...), dim, size, step)), grad)
+}
+
+// selected is position i of t along dim, which disappears.
+func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
+	return s.keep(s.c.Select(t, dim, i))
+}
