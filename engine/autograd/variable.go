@@ -38,7 +38,9 @@ func (v *Variable) Release() {
 		v.view.base.Release()
 	}
 	if v.node != nil {
-		v.node.forget(v)
+		if v.retains {
+			v.node.forget(v)
+		}
 		v.node.Release()
 	}
 }
