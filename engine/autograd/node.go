@@ -23,7 +23,7 @@ type Node struct {
 	refs    atomic.Int32
 	mu      sync.Mutex // over what is saved, which a run without retain_graph frees
 	name    string
-	number  uint64 // nodes are numbered as they are made: edges lead to smaller numbers
+	number  uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers, those to leaves to 0
 	edges   []Edge // by operand
 	outputs []like
 	saved   []saved
@@ -41,7 +41,7 @@ type Node struct {
 var numbers atomic.Uint64
 
 func newNode(name string, operands int) *Node {
-	n := &Node{name: name, number: numbers.Add(1)}
+	n := &Node{name: name}
 	n.refs.Store(1)
 	if operands <= len(n.firstEdges) {
 		n.edges = n.firstEdges[:operands]

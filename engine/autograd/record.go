@@ -36,6 +36,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 			r.node.edges[i] = edgeTo(t)
 		}
 	}
+	r.node.number = numbers.Add(1) // after nodes that the edges led to the making of
 	return r, nil
 }
 

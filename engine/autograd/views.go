@@ -121,7 +121,7 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 		}
 	}
 	n := newNode(w.name, 1)
-	n.edges[0] = edgeTo(w.base)
+	n.edges[0], n.number = edgeTo(w.base), numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
 		return s.unview(origin, s.given, again)
@@ -134,6 +134,7 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
 	base := variableOf(w.base)
 	whole := newNode("CopySlices", len(n.edges))
+	whole.number = numbers.Add(1)
 	whole.results(w.base)
 	whole.edges[0] = edgeTo(w.base)
 	for i := 1; i < len(n.edges); i++ {
