@@ -15,7 +15,7 @@ func SetRequiresGrad(_ aten.Ctx, self *tensor.Tensor, on bool) error {
 	v := variableOf(self)
 	switch {
 	case on && !differentiable(self):
-		return status.Runtimef("only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
+		return status.Runtimef("Only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
 	case v != nil && (v.node != nil || v.view != nil && wanted(v.view.base)):
 		if on {
 			return nil
@@ -200,7 +200,7 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 		case zeros:
 			made[i], err = r.c.ZerosLike(inputs[i], inputs[i].DType(), tensor.NoLayout, inputs[i].Device(), shape.Preserve)
 		case !unused:
-			err = status.Runtimef("One of the differentiated Tensors appears to not have been used in the graph: number %d of inputs. Set allow_unused=True if this is the desired behavior.", i)
+			err = status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.", i)
 		}
 	}
 	if err != nil {

@@ -129,6 +129,7 @@ func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *te
 func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor {
 	if dim.IsNone() {
 		all := []int64{-1}
+		indices = s.where(s.keep(s.c.Lt(nil, indices, s.int(0))), s.add(indices, s.int(self.Numel())), indices)
 		return s.keep(s.c.Gather(nil, s.keep(s.c.Reshape(self, all)), 0, s.keep(s.c.Reshape(indices, all)), false))
 	}
 	d, err := shape.WrapDim("take_along_dim", int64(dim), self.Dim())
@@ -137,6 +138,7 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	of[d], at[d] = 1, 1
 	sizes, err := shape.Broadcast("take_along_dim", of, at)
 	s.check(err)
+	indices = s.where(s.keep(s.c.Lt(nil, indices, s.int(0))), s.add(indices, s.int(self.Sizes()[d])), indices)
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
 		sizes := slices.Clone(sizes)
 		sizes[d] = t.Sizes()[d]

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -32,12 +33,9 @@ func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes []int64) *tensor.Te
 		self = s.keep(s.c.Unsqueeze(nil, self, 0))
 	}
 	if len(sizes) <= 2 && self.Dim() > 2 {
-		rows := []int64{-1, self.Sizes()[self.Dim()-1]}
-		columns := []int64{-1, grad.Sizes()[grad.Dim()-1]}
-		if grad.Numel() == 0 || self.Numel() == 0 {
-			return s.filled(0, grad.DType(), grad.Device(), sizes...)
-		}
-		self, grad = s.keep(s.c.Reshape(self, rows)), s.keep(s.c.Reshape(grad, columns))
+		rows := shape.Product(self.Sizes()[:self.Dim()-1])
+		self = s.keep(s.c.Reshape(self, []int64{rows, self.Sizes()[self.Dim()-1]}))
+		grad = s.keep(s.c.Reshape(grad, []int64{rows, grad.Sizes()[grad.Dim()-1]}))
 	}
 	made := s.keep(s.c.Matmul(nil, s.adjointOf(self), grad))
 	if len(sizes) > 1 {

@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -224,4 +225,12 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 		return s.mul(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), scale)
 	}
 	return s.mul(s.mul(self, s.pow(s.abs(self), s.float(p-2))), scale)
+}
+
+// namedNorm is the norm that a name means.
+func (s *steps) namedNorm(self *tensor.Tensor, name string, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
+	if name != "fro" {
+		s.check(status.NotImplementedf("norm is not differentiable for p='%s'; detach() gives a tensor without a history", name))
+	}
+	return s.keep(s.c.Norm(nil, self, dtype.IntScalar(2), dims, keepdim, d))
 }

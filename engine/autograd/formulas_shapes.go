@@ -113,3 +113,24 @@ func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *te
 func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
 	return s.keep(s.c.Select(t, dim, i))
 }
+
+// block is the part of a gradient that belongs to tensor i on the diagonal of blocks.
+func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Tensor {
+	matrix := func(sizes []int64) (rows, columns int64) {
+		rows, columns = 1, 1
+		if n := len(sizes); n > 0 {
+			columns = sizes[n-1]
+			if n > 1 {
+				rows = sizes[0]
+			}
+		}
+		return rows, columns
+	}
+	row, column := int64(0), int64(0)
+	for _, before := range sizes[:i] {
+		rows, columns := matrix(before)
+		row, column = row+rows, column+columns
+	}
+	rows, columns := matrix(sizes[i])
+	return s.keep(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
+}

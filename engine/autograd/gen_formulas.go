@@ -116,6 +116,7 @@ var formulas = aten.Backend{
 	Dstack:              recordDstack,
 	ColumnStack:         recordColumnStack,
 	Combinations:        recordCombinations,
+	BlockDiag:           recordBlockDiag,
 	Repeat:              recordRepeat,
 	Flip:                recordFlip,
 	Tril:                recordTril,
@@ -506,7 +507,9 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	if !recording(c, self, exponent) {
 		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
 	}
-	return compose(c, "float_power", out, func(s *steps) *tensor.Tensor { return s.pow(s.wide(self, exponent), s.wide(exponent, self)) })
+	return compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.pow(s.wide(self, exponent), s.wide(exponent, self))
+	})
 }
 
 func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -538,7 +541,7 @@ func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Square(out, self)
 	}
-	return compose(c, "square", out, func(s *steps) *tensor.Tensor { return s.pow(self, s.int(2)) })
+	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.pow(self, s.int(2)) })
 }
 
 func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -690,7 +693,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.saved(weight_)))))
+				return s.sub(s.grad(0), s.mul(s.grad(0), s.conj(s.saved(weight_))))
 			case 1:
 				return s.mul(s.grad(0), s.conj(s.saved(weight_)))
 			}
@@ -953,7 +956,7 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
-	return compose(c, "narrow_copy", out, func(s *steps) *tensor.Tensor {
+	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.keep(s.c.Clone(s.keep(s.c.Narrow(self, dim, start, length)), shape.NoFormat))
 	})
 }
@@ -1572,7 +1575,7 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	if !recording(c, self, indices) {
 		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
-	return compose(c, "take_along_dim", out, func(s *steps) *tensor.Tensor { return s.along(self, indices, dim) })
+	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
 func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
@@ -1744,7 +1747,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 			case 0:
 				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
 			}
-			return s.keep(s.c.Sum(nil, s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_))), nil, false, dtype.None))
+			return s.keep(s.c.Sum(nil, (s.mul(s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))))), nil, false, dtype.None))
 		}
 	}
 	return
@@ -1803,19 +1806,19 @@ func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim i
 }
 
 func recordHstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "hstack", out, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Hstack(c, made, tensors) })
+	return into(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Hstack(c, made, tensors) })
 }
 
 func recordVstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "vstack", out, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Vstack(c, made, tensors) })
+	return into(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Vstack(c, made, tensors) })
 }
 
 func recordDstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "dstack", out, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Dstack(c, made, tensors) })
+	return into(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Dstack(c, made, tensors) })
 }
 
 func recordColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "column_stack", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().ColumnStack(c, made, tensors)
 	})
 }
@@ -1824,7 +1827,20 @@ func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacemen
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
-	return compose(c, "combinations", nil, func(s *steps) *tensor.Tensor { return s.combined(self, r, withReplacement) })
+	return compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
+}
+
+func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "block_diag", "BlockDiagBackward0", nil, tensors...)
+	if err != nil {
+		return
+	}
+	tensorsSizes := sizesOf(tensors)
+	result, err = r.c.BlockDiag(tensors)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.block(s.grad(0), tensorsSizes, int64(i)) }
+	}
+	return
 }
 
 func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
@@ -1882,7 +1898,7 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diag(out, self, offset)
 	}
-	return compose(c, "diag", out, func(s *steps) *tensor.Tensor {
+	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
 			return s.keep(s.c.Clone(s.keep(s.c.Diagonal(self, offset, 0, 1)), shape.NoFormat))
 		})
@@ -1905,7 +1921,7 @@ func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tens
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diagflat(self, offset)
 	}
-	return compose(c, "diagflat", nil, func(s *steps) *tensor.Tensor {
+	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.keep(s.c.DiagEmbed(s.keep(s.c.Reshape(self, s.whole())), offset, -2, -1))
 	})
 }
@@ -2150,7 +2166,9 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "inner", out, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Inner(c, made, self, other) })
+	return into(c, "inner", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Inner(c, made, self, other)
+	})
 }
 
 func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2288,19 +2306,21 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 }
 
 func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
-	return into(c, "tensordot", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Tensordot(c, made, self, other, dims)
 	})
 }
 
 func recordTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
-	return into(c, "tensordot", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
 }
 
 func recordKron(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "kron", out, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Kron(c, made, self, other) })
+	return into(c, "kron", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Kron(c, made, self, other)
+	})
 }
 
 func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
@@ -2531,13 +2551,13 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
-	return compose(c, "nanmean", out, func(s *steps) *tensor.Tensor {
+	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.div(s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.keep(s.c.Sum(nil, s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(self)))), dim, keepdim, dtype.None)))
 	})
 }
 
 func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "std", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "std", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
@@ -2564,7 +2584,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 }
 
 func recordVarDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "var", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "var", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
@@ -2646,10 +2666,10 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 }
 
 func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "norm", self); err != nil {
-		return
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).NormName(out, self, p, dim, keepdim, d)
 	}
-	return c.Past(tensor.Gradient).NormName(out, self, p, dim, keepdim, d)
+	return compose(c, "norm", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.namedNorm(self, p, dim, keepdim, d) })
 }
 
 func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
@@ -3044,7 +3064,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.where(s.keep(s.c.Gt(nil, s.saved(result_), s.int(0))), s.grad(0), s.int(0))
+			return s.where(s.keep(s.c.Le(nil, s.saved(result_), s.int(0))), s.saved(result_), s.grad(0))
 		}
 	}
 	return
@@ -3241,7 +3261,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 }
 
 func recordMsort(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "msort", out, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Msort(c, made, self) })
+	return into(c, "msort", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Msort(c, made, self) })
 }
 
 func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
@@ -3648,10 +3668,27 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 }
 
 func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "nextafter", self, other); err != nil {
+	r, err := begin(c, "nextafter", "NextafterBackward0", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Nextafter(out, self, other)
+	other_ := r.save(other, r.wants(0))
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Nextafter(out, self, other)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.int(0), s.grad(0))
+			}
+			return s.zerosLike(s.grad(0))
+		}
+	}
+	return
 }
 
 func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3665,7 +3702,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	if !recording(c, self, other) {
 		return c.Past(tensor.Gradient).Ldexp(out, self, other)
 	}
-	return compose(c, "ldexp", out, func(s *steps) *tensor.Tensor { return s.mul(self, s.pow(s.int(2), other)) })
+	return compose(c, "ldexp", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.mul(self, s.pow(s.float(2.0), other)) })
 }
 
 func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
@@ -3769,13 +3806,13 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "diff", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "diff", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Diff(c, made, self, n, dim, prepend, append)
 	})
 }
 
 func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	return into(c, "cross", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Cross(c, made, self, other, dim)
 	})
 }
@@ -3823,19 +3860,19 @@ func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tens
 }
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
-	return into(c, "quantile", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "quantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 }
 
 func recordNanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
-	return into(c, "nanquantile", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "nanquantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 }
 
 func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
-	return into(c, "renorm", out, func(made *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
 }
@@ -4062,14 +4099,14 @@ func recordAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).AdjointMatrix(self)
 	}
-	return compose(c, "H", nil, func(s *steps) *tensor.Tensor { return s.adjointOf(self) })
+	return compose(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordAdjoint(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Adjoint(self)
 	}
-	return compose(c, "adjoint", nil, func(s *steps) *tensor.Tensor { return s.adjointOf(self) })
+	return compose(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {

@@ -3,6 +3,7 @@ package autograd
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -219,11 +220,17 @@ func (n *Node) unchanged(s *saved) error {
 		origin = which(s.from.Node, s.from.Output)
 	}
 	return status.Runtimef("one of the variables needed for gradient computation has been modified by an inplace operation: [%s %v]%s, is at version %d; expected version %d instead. "+
-		"%s had saved it; give it a copy: clone()", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)
+		"It was saved by %s, whose gradient needs it as it was: change a clone() of it", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)
+}
+
+// call is the name of what was called: Add in AddBackward0.
+func (n *Node) call() string {
+	name, _, _ := strings.Cut(n.name, "Backward")
+	return name
 }
 
 func which(n *Node, output int) string {
-	return ", which is output " + strconv.Itoa(output) + " of " + n.name
+	return ", which is output " + strconv.Itoa(output) + " of " + n.call()
 }
 
 // typeName is what the dtype was called when tensors had types: torch.FloatTensor.

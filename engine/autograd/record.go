@@ -59,7 +59,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 		return nil
 	case v.view.several:
 		return status.Runtimef("%s_: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
-			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.name)
+			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.call())
 	}
 	if base := variableOf(v.view.base); base.requires && base.node == nil {
 		return status.Runtimef("%s_: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
@@ -191,12 +191,20 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 	return r.finish(err, result)
 }
 
-// into records a composition that writes to out: as a copy of its result.
-func into(c aten.Ctx, op string, out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
+func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == nil || !c.Recording() {
-		return run(out)
+		return run(out, self)
 	}
-	made, err := run(nil)
+	if out == self {
+		copied, err := c.Clone(self, shape.Preserve)
+		if err != nil {
+			return nil, err
+		}
+		defer copied.Release()
+		self = copied
+	}
+	made, err := run(nil, self)
 	if err != nil {
 		return nil, err
 	}
@@ -208,12 +216,15 @@ func into(c aten.Ctx, op string, out *tensor.Tensor, run func(out *tensor.Tensor
 }
 
 // compose records the operators that op is composed of.
-func compose(c aten.Ctx, op string, out *tensor.Tensor, formula func(s *steps) *tensor.Tensor) (*tensor.Tensor, error) {
-	return into(c, op, out, func(*tensor.Tensor) (*tensor.Tensor, error) {
+func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := &steps{c: c}
 		defer s.Close()
-		made, err := s.try(func() *tensor.Tensor { return formula(s) })
-		return made, status.In(op, err)
+		made, err := s.try(func() *tensor.Tensor { return formula(s, self) })
+		if err != nil {
+			return nil, status.In(op, err)
+		}
+		return made, nil
 	})
 }
 

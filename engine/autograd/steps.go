@@ -189,11 +189,11 @@ func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 	x, y := a.Float(), b.Float()
 	switch op {
 	case '+':
-		return dtype.FloatScalar(x + y)
+		return whole(a, b, x+y)
 	case '-':
-		return dtype.FloatScalar(x - y)
+		return whole(a, b, x-y)
 	case '*':
-		return dtype.FloatScalar(x * y)
+		return whole(a, b, x*y)
 	}
 	return dtype.FloatScalar(x / y)
 }
@@ -203,10 +203,37 @@ func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.Num
 func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
 
-func (s *steps) add(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Add(nil, a, b, one)) }
-func (s *steps) sub(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Sub(nil, a, b, one)) }
-func (s *steps) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Mul(nil, a, b)) }
-func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Div(nil, a, b, "")) }
+func (s *steps) add(a, b *tensor.Tensor) *tensor.Tensor {
+	if both(a, b) {
+		return s.number(arith('+', a.Item(), b.Item()))
+	}
+	return s.keep(s.c.Add(nil, a, b, one))
+}
+
+func (s *steps) sub(a, b *tensor.Tensor) *tensor.Tensor {
+	if both(a, b) {
+		return s.number(arith('-', a.Item(), b.Item()))
+	}
+	return s.keep(s.c.Sub(nil, a, b, one))
+}
+
+func (s *steps) mul(a, b *tensor.Tensor) *tensor.Tensor {
+	if both(a, b) {
+		return s.number(arith('*', a.Item(), b.Item()))
+	}
+	return s.keep(s.c.Mul(nil, a, b))
+}
+
+func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor {
+	if both(a, b) {
+		return s.number(arith('/', a.Item(), b.Item()))
+	}
+	return s.keep(s.c.Div(nil, a, b, ""))
+}
+
+// both tells whether two operands are plain numbers, of which arithmetic makes one that no dtype rounds.
+func both(a, b *tensor.Tensor) bool { return a.IsNumber() && b.IsNumber() }
+
 func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Neg(nil, a)) }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
@@ -234,4 +261,12 @@ func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 // filled makes a tensor of one value.
 func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
 	return s.keep(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
+}
+
+// whole is a result of two numbers, an integer where these are.
+func whole(a, b dtype.Scalar, v float64) dtype.Scalar {
+	if a.Kind == dtype.KindInt && b.Kind == dtype.KindInt {
+		return dtype.IntScalar(int64(v))
+	}
+	return dtype.FloatScalar(v)
 }

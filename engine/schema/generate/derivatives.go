@@ -214,7 +214,8 @@ func (k *compiler) into() string {
 	}
 	out := k.f.params[0].name
 	arguments := strings.Replace(k.f.arguments(), out, "made", 1)
-	return k.head() + fmt.Sprintf("\treturn into(c, %q, %s, func(made *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })\n}\n", k.op.Name, out, k.f.name, arguments)
+	self, name := k.self()
+	return k.head() + fmt.Sprintf("\treturn into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })\n}\n", k.op.Name, out, self, name, k.f.name, arguments)
 }
 
 // composed records the operators that the operator is composed of.
@@ -230,8 +231,16 @@ func (k *compiler) composed() (string, error) {
 	}
 	code = k.inline(code)
 	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", k.recordedTensors(), k.f.name, k.f.arguments())
-	compose := map[string]string{tensorType: "compose", tensorsType: "composeAll"}[k.f.results[0]]
-	return text + fmt.Sprintf("\treturn %s(c, %q, %s, func(s *steps) %s { return %s })\n}\n", compose, k.op.Name, k.out(), k.f.results[0], code), nil
+	self, name := k.self()
+	return text + fmt.Sprintf("\treturn compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })\n}\n", k.op.Name, k.out(), self, name, code), nil
+}
+
+// self is the first argument, which a composition in place is not to change before it is done, and the name that it has there.
+func (k *compiler) self() (argument, name string) {
+	if p := k.param(0); p.typ == tensorType {
+		return p.name, p.name
+	}
+	return "nil", "_"
 }
 
 // param0 is the name itself where it is that of a parameter.

@@ -1,0 +1,195 @@
+"""Gradients: values, graphs, in-place operations, errors, and what is freed."""
+
+import gc
+
+import pytest
+
+import libtensor as torch
+
+
+def close(a, b):
+    return torch.allclose(a.detach(), torch.as_tensor(b).to(a.dtype).reshape(a.shape), atol=1e-6)
+
+
+def leaf(*values, dtype=torch.float64):
+    return torch.tensor(values, dtype=dtype, requires_grad=True)
+
+
+def test_a_product():
+    x = leaf(1, 2, 3)
+    y = (x * x).exp().sum()
+    assert y.requires_grad and not y.is_leaf and x.is_leaf and x.grad is None
+    y.backward()
+    assert close(x.grad, 2 * x.detach() * (x.detach() ** 2).exp())
+    (x * 3).sum().backward()
+    assert close(x.grad, 2 * x.detach() * (x.detach() ** 2).exp() + 3)
+    x.grad = None
+    assert x.grad is None
+
+
+def test_printed_forms():
+    x = torch.tensor([1.0], requires_grad=True)
+    assert repr(x) == "tensor([1.], requires_grad=True)"
+    assert repr(x + 1) == "tensor([2.], grad_fn=<AddBackward0>)"
+    assert repr(x.sum()) == "tensor(1., grad_fn=<SumBackward0>)"
+    assert repr(x[0:1]) == "tensor([1.], grad_fn=<SliceBackward0>)"
+    assert repr(x.detach()) == "tensor([1.])"
+    assert (x * 2).grad_fn.name() == "MulBackward0" and x.grad_fn is None
+
+
+def test_broadcast_and_dtypes():
+    a, b = leaf(1, 2, 3), torch.tensor([[2.0], [4.0]], requires_grad=True)
+    (a * b).sum().backward()
+    assert close(a.grad, [6, 6, 6]) and a.grad.dtype == torch.float64
+    assert close(b.grad, [[6], [6]]) and b.grad.dtype == torch.float32 and b.grad.shape == (2, 1)
+
+
+def test_complex_by_wirtinger():
+    z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    (z.abs() ** 2).sum().backward()
+    assert close(torch.view_as_real(z.grad), [[2, 4], [6, -2]])
+    r = leaf(2.0)
+    (r * (1 + 2j)).imag.sum().backward()
+    assert close(r.grad, [2])
+
+
+def test_products_of_matrices():
+    for left, right in (((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)), ((1, 5, 2, 3), (6, 1, 3, 1))):
+        a, b = torch.rand(left, dtype=torch.float64, requires_grad=True), torch.rand(right, dtype=torch.float64, requires_grad=True)
+        out = a @ b
+        grad = torch.rand(out.shape, dtype=torch.float64)
+        ga, gb = torch.autograd.grad(out, (a, b), grad)
+        direction, step = torch.rand(left, dtype=torch.float64), 1e-6
+        slope = (((a + step * direction) @ b - out) / step * grad).sum()
+        assert abs((ga * direction).sum().item() - slope.item()) < 1e-4 and gb.shape == b.shape
+
+
+def test_higher_orders():
+    x = leaf(2)
+    y = x**4
+    for expected in (32, 48, 48, 24):
+        (y,) = torch.autograd.grad(y, x, create_graph=True)
+        assert close(y, [expected])
+    h = torch.hypot(x, leaf(1))
+    (g,) = torch.autograd.grad(h, x, create_graph=True)
+    assert close(torch.autograd.grad(g, x)[0], [5**-1.5])
+
+
+def test_views_and_in_place():
+    a = leaf(1, 2, 3, 4)
+    b = a * 1
+    view = b.view(2, 2)
+    view[1].mul_(3)
+    assert b.grad_fn.name() == "CopySlices" and b.tolist() == [1, 2, 9, 12]
+    assert close(torch.autograd.grad((b * b).sum(), a)[0], [2, 4, 54, 72])
+    x = torch.zeros(3, dtype=torch.float64)
+    x[1] = a[0] * a[1]
+    assert x.requires_grad and close(torch.autograd.grad(x.sum(), a)[0], [2, 1, 0, 0])
+    c = (a * 1).square_()
+    assert close(torch.autograd.grad(c.sum(), a)[0], [2, 4, 6, 8])
+    d = (a * 1).mul_(a)
+    assert close(torch.autograd.grad(d.sum(), a)[0], [2, 4, 6, 8])
+    assert close(torch.autograd.grad(torch.stack(a.unbind())[::2].sum(), a)[0], [1, 0, 1, 0])
+
+
+def test_what_in_place_refuses():
+    a = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        a.add_(1)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        a[0].add_(1)
+    with pytest.raises(RuntimeError, match="Output 1 of Unbind is a view and is being modified inplace"):
+        (a * 2).unbind()[1].add_(1)
+    with pytest.raises(RuntimeError, match=r"add\(\): functions with out=... arguments don't support automatic differentiation"):
+        torch.add(a, 1, out=torch.empty(2, dtype=torch.float64))
+    assert a.tolist() == [1, 2]
+    with torch.no_grad():
+        a.add_(1)
+    assert a.tolist() == [2, 3] and a.requires_grad
+    b = a * 1
+    square = b * b
+    b.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Mul, is at version 1; expected version 0"):
+        square.sum().backward()
+
+
+def test_runs():
+    a = leaf(1, 2)
+    y = (a * a).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert close(a.grad, [4, 8])
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        (a * 2).backward()
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+        torch.ones(2).sum().backward()
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        torch.autograd.grad(a * 2, a, torch.ones(3, dtype=torch.float64))
+    other = leaf(1)
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used in the graph"):
+        torch.autograd.grad((a * 2).sum(), (a, other))
+    assert torch.autograd.grad((a * 2).sum(), (a, other), allow_unused=True)[1] is None
+    assert torch.autograd.grad((a * 2).sum(), (a, other), materialize_grads=True)[1].tolist() == [0]
+    inner = a * 2
+    inner.retain_grad()
+    (inner * inner).sum().backward(inputs=[inner])
+    assert close(inner.grad, [4, 8]) and close(a.grad, [4, 8])
+
+
+def test_modes():
+    a = leaf(1, 2)
+    with torch.no_grad():
+        assert not (a * 2).requires_grad
+        with torch.enable_grad():
+            assert (a * 2).requires_grad
+    assert not a.detach().requires_grad and a.detach().data_ptr() == a.data_ptr()
+    b = a * 2
+    assert b.detach_() is b and b.is_leaf and not b.requires_grad
+
+
+def test_what_has_no_gradient():
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        torch.ones(3, dtype=torch.int64, requires_grad=True)
+    a = leaf(1, 2)
+    assert not a.argmax().requires_grad and not (a > 1).requires_grad and not torch.zeros_like(a).requires_grad
+    with pytest.raises(NotImplementedError, match="i0 is not differentiable"):
+        torch.i0(a)
+    assert torch.i0(a.detach()).shape == (2,)
+
+
+def test_a_long_chain_is_freed():
+    gc.collect()
+    before = torch.memory_stats().in_use
+    a = leaf(1.0)
+    y = a
+    for _ in range(100_000):
+        y = y * 1.0
+    y.backward()
+    assert a.grad.item() == 1
+    del y, a
+    torch.zeros(1)
+    assert torch.memory_stats().in_use <= before + 4096
+
+
+def test_bytes_return():
+    def work(fails):
+        a = torch.rand(300, 300, requires_grad=True)
+        b = (a @ a).exp()
+        c = torch.autograd.grad(b.sum(), a, create_graph=True)[0]
+        if fails:
+            b.detach().zero_()
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                c.sum().backward()
+        elif fails is None:
+            c.sum().backward()
+
+    work(False)
+    gc.collect()
+    before = torch.memory_stats().in_use
+    for fails in (False, None, True):
+        work(fails)
+        gc.collect()
+        torch.zeros(1)
+        assert torch.memory_stats().in_use <= before + 4096
