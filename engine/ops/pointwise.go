@@ -106,7 +106,11 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	var operands [kernel.MaxOperands]*tensor.Tensor
 	operands[0] = to.To
-	n := 1 + copy(operands[1:], inputs)
+	n := 1
+	for _, t := range inputs { // a call of copy takes longer than few operands
+		operands[n] = t
+		n++
+	}
 	if p.swapped {
 		operands[1], operands[2] = operands[2], operands[1]
 	}
