@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/status"
@@ -26,10 +24,7 @@ func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 // factor passes a number to a kernel, rounded to the result's dtype.
 func factor(value dtype.Scalar, result dtype.DType) params {
 	return func(d dtype.DType, p *iter.Params) {
-		var rounded [16]byte
-		at := unsafe.Pointer(&rounded)
-		tensor.Put(at, result, value)
-		p.Set(0, d, tensor.Get(at, result))
+		p.Set(0, d, tensor.Rounded(result, value))
 	}
 }
 

@@ -3,7 +3,8 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -30,17 +31,13 @@ func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device,
 
 // cloned copies self into fresh memory of another dtype, device and format.
 func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	if self.IsMeta() && dev.Type != device.Meta {
-		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	out := s.Keep(emptyLike(op, self, d, dev, f))
+	if s.Err == nil {
+		s.Err = launch.Copy(op, out, self)
 	}
-	out, err := emptyLike(op, self, d, dev, f)
-	if err != nil {
-		return nil, err
-	}
-	if !out.IsMeta() {
-		iter.Copy(out, self)
-	}
-	return out, nil
+	return s.Give(out)
 }
 
 // Clone copies self.

@@ -28,7 +28,7 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
 	to := iter.Output{Op: "nextafter", Out: out, DType: d, Exact: true}
 	err := to.Broadcast(self, other)
-	if err == nil && !to.To.IsMeta() {
+	if err == nil {
 		err = nextafterSixteen(to.To, self, other)
 	}
 	return to.Done(err)
@@ -94,8 +94,8 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	m := iter.Output{Op: "frexp", Name: "mantissa", Out: mantissa, DType: d, Exact: true}
 	e := iter.Output{Op: "frexp", Name: "exponent", Out: exponent, DType: dtype.Int32, Exact: true}
 	err := iter.BroadcastBoth(&m, &e, self)
-	if err == nil && !self.IsMeta() {
-		err = iter.Run("frexp", frexp, d.Compute(), 2, []*tensor.Tensor{m.To, e.To, self}, nil)
+	if err == nil {
+		err = elementwise("frexp", frexp, d.Compute(), nil, m.To, e.To, self)
 	}
 	return iter.DoneBoth(&m, &e, err)
 }

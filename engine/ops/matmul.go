@@ -7,11 +7,14 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
+
+var gemmKernel, dotKernel = kernel.Get("gemm"), kernel.Get("dot")
 
 var (
 	zero    = dtype.IntScalar(0)
@@ -55,13 +58,29 @@ func (s *scope) product(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) 
 	switch {
 	case s.Err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
 		s.multiply(c, self, a, b, alpha, beta)
-	case c.IsMeta() || c.Numel() == 0:
+	case c.Numel() == 0:
 	case self == nil || beta.Equal(0):
 		s.Err = fillWith(c, zero)
 	case beta.Equal(1):
 		s.Err = assign(s.Op, c, self)
 	default:
 		s.copy(c, s.mul(self, s.number(beta)))
+	}
+}
+
+// multiply computes c = alpha*a*b + beta*self; a and b share no memory with c.
+func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	switch {
+	case s.Err != nil || self == nil:
+	case beta.Equal(0):
+		self = nil
+	case iter.SameView(self, c):
+		self = c
+	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
+		self = s.fresh(self, self.DType())
+	}
+	if s.Err == nil {
+		s.Err = launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
 	}
 }
 
@@ -292,8 +311,8 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 		return nil, err
 	}
 	to, err := productOutput(op, out, self, other, nil, unscale, zero)
-	if err == nil && !to.To.IsMeta() {
-		err = dot(op, to.To, self, other, conjugate)
+	if err == nil {
+		err = launch.On(to.To).Dot(op, launch.Dot{To: to.To, A: self, B: other, Conjugate: conjugate})
 	}
 	return to.Done(err)
 }

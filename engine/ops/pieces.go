@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -202,6 +203,14 @@ func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Te
 	return s.result(out, to)
 }
 
+// item is the value of a tensor of one element.
+func (s *scope) item(t *tensor.Tensor) (v dtype.Scalar) {
+	if s.Err == nil {
+		v, s.Err = launch.Item(s.Op, t)
+	}
+	return v
+}
+
 // in is out, written in place.
 func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
@@ -212,8 +221,8 @@ func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 
 // copy writes src, broadcast, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
-	if s.Err == nil && !dst.IsMeta() {
-		iter.Copy(dst, src)
+	if s.Err == nil {
+		s.Err = launch.Copy(s.Op, dst, src)
 	}
 }
 

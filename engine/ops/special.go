@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/status"
@@ -11,7 +9,7 @@ import (
 
 // integer fills the first kernel parameter.
 func integer(v int64) params {
-	return func(_ dtype.DType, p *iter.Params) { *(*int64)(unsafe.Pointer(p)) = v }
+	return func(_ dtype.DType, p *iter.Params) { p.Set(0, dtype.Int64, dtype.IntScalar(v)) }
 }
 
 // Logit computes log(x / (1 - x)), x limited to [eps, 1 - eps] where eps is given.

@@ -9,6 +9,7 @@ package ops
 import (
 	"math"
 
+	_ "github.com/libtensor/libtensor/engine/host" // does the work of every build
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 

@@ -1,10 +1,12 @@
-package ops
+package host
 
 import (
 	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -68,20 +70,26 @@ func (m matrices) leading() (ld int64, transposed, ok bool) {
 	return 0, false, false
 }
 
-// multiply computes c = alpha*a*b + beta*self for matrices or batches of them, all of c's dtype and without overlap of c and a or
-// b. self broadcasts to c, which it may be or share memory with; it is not read where it is nil or beta is 0. Nothing is
-// written before all that the product needs is there.
-func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	if s.Err != nil || c.Numel() == 0 || c.IsMeta() {
-		return
+// product multiplies matrices. Nothing is written before all that the product needs is there.
+func product(op string, w launch.Product) error {
+	if w.To.Numel() == 0 {
+		return nil
 	}
-	switch {
-	case self == nil || beta.Equal(0):
-		self, beta = nil, zero
-	case self == c || iter.SameView(self, c):
+	s := products{owner.Scope{Op: op}}
+	defer s.Close()
+	s.multiply(w.To, w.Self, w.A, w.B, w.Alpha, w.Beta)
+	return s.Err
+}
+
+type products struct{ owner.Scope }
+
+// multiply computes c = alpha*a*b + beta*self.
+func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	switch self {
+	case nil:
+		beta = dtype.IntScalar(0)
+	case c:
 		self = nil
-	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
-		self = s.Keep(rowMajorCopy(s.Op, self, self.DType()))
 	}
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
@@ -93,13 +101,14 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	ld, turned, ok := mc.leading()
 	if !ok {
 		// BLAS writes adjacent elements only.
-		if self == nil {
+		if self == nil && !beta.Equal(0) {
 			self = c
 		}
-		whole := s.empty(c, d, c.Sizes()...)
-		if s.multiply(whole, self, a, b, alpha, beta); s.Err == nil {
-			iter.Copy(c, whole)
+		whole := s.Keep(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
+		if s.Err == nil {
+			s.multiply(whole, self, a, b, alpha, beta)
 		}
+		s.copy(c, whole)
 		return
 	}
 	for _, x := range []struct {
@@ -107,16 +116,16 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 		t *tensor.Tensor
 	}{{&ma, a}, {&mb, b}} {
 		if _, _, ok := x.m.leading(); !ok {
-			if whole := s.Keep(rowMajorCopy(s.Op, x.t, d)); s.Err == nil {
+			if whole := rowMajorCopy(&s.Scope, x.t, d); s.Err == nil {
 				*x.m = matricesOf(whole)
 			}
 		}
 	}
+	if self != nil {
+		s.copy(c, self)
+	}
 	if s.Err != nil {
 		return
-	}
-	if self != nil {
-		iter.Copy(c, self)
 	}
 	if turned {
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
@@ -130,7 +139,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	rows, columns := tileSize(p.M, tileRows), tileSize(p.N, tileColumns)
 	across := (p.N + columns - 1) / columns
 	tiles := across * ((p.M + rows - 1) / rows)
-	parallel.For(mc.batch*tiles, max(iter.Grain*tiles/work, 1), func(begin, end int64) {
+	parallel.For(mc.batch*tiles, max(Grain*tiles/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
 			p := p
 			batch, i, j := t/tiles, t%tiles/across*rows, t%across*columns
@@ -141,6 +150,13 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 			blasProduct(d, p, ma, mb, mc)
 		}
 	})
+}
+
+// copy writes t, broadcast, to c.
+func (s *products) copy(c, t *tensor.Tensor) {
+	if s.Err == nil {
+		s.Err = copyTo(s.Op, launch.Copying{To: c, From: t})
+	}
 }
 
 // tileSize is the extent of a tile along n rows or columns: a multiple of the least extent, as BLAS's own blocks are.
