@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -145,7 +146,7 @@ func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 
 // value is the only element of t; unknown where t has no data, and after an error.
 func (s *scope) value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
-	if s.Err != nil || t.IsMeta() {
+	if s.Err != nil || !launch.Known(t) {
 		return v, false
 	}
 	v, s.Err = s.c.Item(t)
