@@ -22,19 +22,6 @@ type scope struct {
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
 
-// Keep remembers a step's result; its error speaks of the composition.
-func (s *scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	s.step(err)
-	return s.Scope.Keep(t, nil)
-}
-
-// step takes the error of a step that has no result to keep.
-func (s *scope) step(err error) {
-	if s.Err == nil && err != nil {
-		s.Err = status.In(s.Op, err)
-	}
-}
-
 // last is the result of the last step, which writes to out itself.
 func (s *scope) last(t *tensor.Tensor, err error) (*tensor.Tensor, error) { return only(s.Op, t, err) }
 
@@ -52,21 +39,6 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 		return s.Give(t)
 	}
 	return ops.Deliver(s.Op, out, t)
-}
-
-// unary and binary are the results of operators of one and two operands.
-func (s *scope) unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a))
-}
-
-func (s *scope) binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a, b))
 }
 
 // view is the result of an operator of one operand that takes no output.
@@ -91,7 +63,7 @@ func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Sub(nil, a, b, dtype.IntScalar(1)))
 }
 
-func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.binary(s.c.Mul, a, b) }
+func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
 
 func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
@@ -100,9 +72,8 @@ func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Div(nil, a, b, ""))
 }
 
-// number is an operand that counts as a plain number.
-func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
-func (s *scope) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
+// float is an operand that counts as a plain number.
+func (s *scope) float(v float64) *tensor.Tensor { return s.Number(dtype.FloatScalar(v)) }
 
 // sum adds up over dims, or over all where there are none.
 func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {

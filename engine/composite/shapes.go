@@ -55,7 +55,7 @@ func (s *scope) apart(t *tensor.Tensor, dim int) []*tensor.Tensor {
 		return nil
 	}
 	list, err := s.c.Unbind(t, int64(dim))
-	s.step(err)
+	s.Fail(err)
 	for _, x := range list {
 		s.Keep(x, nil)
 	}
@@ -104,7 +104,7 @@ func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.T
 // copy writes src, broadcast and converted, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
 	if s.Err == nil {
-		s.step(s.c.Copy(dst, src, false))
+		s.Fail(s.c.Copy(dst, src, false))
 	}
 }
 

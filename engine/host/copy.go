@@ -4,8 +4,11 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -138,14 +141,6 @@ func triangle(_ string, w launch.Triangle) error {
 	return nil
 }
 
-// bytesOf is the memory of a contiguous tensor.
-func bytesOf(t *tensor.Tensor) []byte {
-	if t.Numel() == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size())
-}
-
 func read(_ string, t *tensor.Tensor) ([]byte, error) { return bytesOf(t), nil }
 
 func write(_ string, w launch.Writing) error {
@@ -155,10 +150,19 @@ func write(_ string, w launch.Writing) error {
 	return nil
 }
 
-// elements are the elements of a contiguous tensor.
-func elements[T any](t *tensor.Tensor) []T {
-	if t.Numel() == 0 {
-		return nil
+// rowMajor is t itself where its elements are in row-major order, and otherwise a copy.
+func rowMajor(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.IsContiguous() {
+		return t
 	}
-	return unsafe.Slice((*T)(t.Data()), t.Numel())
+	return rowMajorCopy(s, t, t.DType())
+}
+
+// rowMajorCopy is a copy of t in dtype d and row-major order.
+func rowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	out := s.Keep(tensor.Empty(s.Op, t.Sizes(), d, device.Host))
+	if s.Err == nil {
+		s.Err = copyTo(s.Op, launch.Copying{To: out, From: t})
+	}
+	return out
 }

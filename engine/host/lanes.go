@@ -7,11 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/tensor"
 )
-
-// at is the address of element i of a contiguous tensor.
-func at(t *tensor.Tensor, i int64) uintptr { return uintptr(t.Data()) + uintptr(i*t.DType().Size()) }
 
 // scan runs a kernel along lanes, which threads share.
 func scan(op string, w launch.Lanes) error {
@@ -73,20 +69,5 @@ func search(op string, w launch.Searching) error {
 	} else {
 		parallel.For(rows, max(Grain/(8*width), 1), func(begin, end int64) { run(begin, end-begin, 0, width) })
 	}
-	return nil
-}
-
-var memberKernel = kernel.Get("member")
-
-// member tells which values are among sorted ones.
-func member(op string, w launch.Membership) error {
-	fn, err := memberKernel.For(op, w.Values.DType())
-	if err != nil {
-		return err
-	}
-	parallel.For(w.Values.Numel(), Grain/8, func(begin, end int64) {
-		args := uniqueArgs{in: at(w.Sorted, 0), values: at(w.Values, begin), inverse: at(w.Found, begin), n: end - begin, width: w.Sorted.Numel()}
-		kernel.Call(fn, unsafe.Pointer(&args))
-	})
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// smallProduct is the number of multiplications up to which a kernel of ours beats a call of BLAS.
-	smallProduct = 16 * 16 * 16
 	// Products are cut into tiles of at least so many rows and columns, by their shape alone, so that results are the same
 	// for any number of threads.
 	tileRows, tileColumns = 64, 512
@@ -23,52 +21,6 @@ const (
 
 // wideTiles tells that the kernels for real floats use vectors of 64 bytes, which OpenBLAS does on some CPUs only.
 var wideTiles = kernel.Tier() == "avx512"
-
-// matrices is a batch of matrices; strides count elements.
-type matrices struct {
-	data                   uintptr
-	batch, rows, cols      int64
-	batchStep, row, column int64
-}
-
-// matricesOf views t, of two or three dimensions.
-func matricesOf(t *tensor.Tensor) matrices {
-	s, st := t.Sizes(), t.Strides()
-	m := matrices{data: uintptr(t.Data()), batch: 1}
-	if len(s) == 3 {
-		m.batch, m.batchStep = s[0], st[0]
-		s, st = s[1:], st[1:]
-	}
-	m.rows, m.cols, m.row, m.column = s[0], s[1], st[0], st[1]
-	return m
-}
-
-func (m matrices) transposed() matrices {
-	m.rows, m.cols, m.row, m.column = m.cols, m.rows, m.column, m.row
-	return m
-}
-
-// leading gives the distance between stored rows, and whether these are the matrix's columns; ok is false where
-// neither rows nor columns are adjacent.
-func (m matrices) leading() (ld int64, transposed, ok bool) {
-	step := func(size, stride, adjacent int64) (int64, bool) {
-		if size == 1 {
-			return max(adjacent, 1), true
-		}
-		return stride, stride >= max(adjacent, 1)
-	}
-	if m.column == 1 || m.cols == 1 {
-		if ld, ok := step(m.rows, m.row, m.cols); ok {
-			return ld, false, true
-		}
-	}
-	if m.row == 1 || m.rows == 1 {
-		if ld, ok := step(m.cols, m.column, m.rows); ok {
-			return ld, true, true
-		}
-	}
-	return 0, false, false
-}
 
 // product multiplies matrices. Nothing is written before all that the product needs is there.
 func product(op string, w launch.Product) error {
@@ -80,8 +32,6 @@ func product(op string, w launch.Product) error {
 	s.multiply(w.To, w.Self, w.A, w.B, w.Alpha, w.Beta)
 	return s.Err
 }
-
-type products struct{ owner.Scope }
 
 // multiply computes c = alpha*a*b + beta*self.
 func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
@@ -150,13 +100,6 @@ func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scal
 			blasProduct(d, p, ma, mb, mc)
 		}
 	})
-}
-
-// copy writes t, broadcast, to c.
-func (s *products) copy(c, t *tensor.Tensor) {
-	if s.Err == nil {
-		s.Err = copyTo(s.Op, launch.Copying{To: c, From: t})
-	}
 }
 
 // tileSize is the extent of a tile along n rows or columns: a multiple of the least extent, as BLAS's own blocks are.

@@ -81,20 +81,3 @@ func sort(op string, w launch.Sorting) error {
 	}
 	return nil
 }
-
-// rowMajor is t itself where its elements are in row-major order, and otherwise a copy.
-func rowMajor(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.IsContiguous() {
-		return t
-	}
-	return rowMajorCopy(s, t, t.DType())
-}
-
-// rowMajorCopy is a copy of t in dtype d and row-major order.
-func rowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	out := s.Keep(tensor.Empty(s.Op, t.Sizes(), d, device.Host))
-	if s.Err == nil {
-		s.Err = copyTo(s.Op, launch.Copying{To: out, From: t})
-	}
-	return out
-}

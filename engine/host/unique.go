@@ -148,3 +148,18 @@ func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 	}
 	return rowMajorCopy(&s.Scope, part, t.DType())
 }
+
+var memberKernel = kernel.Get("member")
+
+// member tells which values are among sorted ones.
+func member(op string, w launch.Membership) error {
+	fn, err := memberKernel.For(op, w.Values.DType())
+	if err != nil {
+		return err
+	}
+	parallel.For(w.Values.Numel(), Grain/8, func(begin, end int64) {
+		args := uniqueArgs{in: at(w.Sorted, 0), values: at(w.Values, begin), inverse: at(w.Found, begin), n: end - begin, width: w.Sorted.Numel()}
+		kernel.Call(fn, unsafe.Pointer(&args))
+	})
+	return nil
+}

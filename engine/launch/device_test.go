@@ -19,7 +19,9 @@ import (
 // toy is a device whose memory is a list of blocks, and which has what this file's tests launch.
 var toy = device.Device{Type: device.XPU, Index: 0}
 
-type blocks struct{ pins map[unsafe.Pointer]*runtime.Pinner }
+type blocks struct {
+	pins map[unsafe.Pointer]*runtime.Pinner
+}
 
 func (b blocks) Allocate(_ string, _ device.Device, nbytes int64, _ bool) (storage.Block, error) {
 	data := unsafe.Pointer(unsafe.SliceData(make([]float64, nbytes/8+1)))

@@ -56,6 +56,14 @@ func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	return subScaled.runIn(result, out, factor(alpha, result), self, other)
 }
 
+// plus and minus are Add and Sub as steps of others.
+func plus(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return Add(out, a, b, dtype.IntScalar(1))
+}
+func minus(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return Sub(out, a, b, dtype.IntScalar(1))
+}
+
 // Rsub computes other - alpha*self.
 func Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	return Sub(nil, other, self, alpha)

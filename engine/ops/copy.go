@@ -34,31 +34,6 @@ func assign(op string, dst, src *tensor.Tensor) error {
 // Copy writes src to self.
 func Copy(self, src *tensor.Tensor, _ bool) error { return assign("copy_", self, src) }
 
-// checkFits refuses a number that dtype d cannot hold.
-func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
-	if !value.Fits(d) {
-		return overflow(op, value, d)
-	}
-	return nil
-}
-
-// checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity.
-func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
-	if d.Compute() != d && value.Im == 0 {
-		return nil
-	}
-	return checkFits(op, value, d)
-}
-
-func overflow(op string, value dtype.Scalar, d dtype.DType) error {
-	return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
-}
-
-// fillWith writes one value everywhere.
-func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
-	return launch.On(self).Fill("fill_", launch.Filling{To: self, Value: value})
-}
-
 // Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
 func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if value.Dim() != 0 {

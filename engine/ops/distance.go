@@ -91,6 +91,12 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	return s.result(nil, s.cast(out, d))
 }
 
+// squared adds up the squares in every row of t.
+func (s *scope) squared(t *tensor.Tensor) *tensor.Tensor {
+	squares := s.Binary(Mul, t, t)
+	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, squares, []int64{-1}, false, dtype.None) })
+}
+
 // squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and gives the rows' squared norms.
 func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	if s.Err != nil {
@@ -106,5 +112,5 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}
 	}
-	return s.sum(s.mul(a, a), -1), s.sum(s.mul(b, b), -1)
+	return s.squared(a), s.squared(b)
 }

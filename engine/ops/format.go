@@ -70,7 +70,7 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within("ldexp")
 	defer s.Close()
-	two := s.number(dtype.FloatScalar(2))
+	two := s.Number(dtype.FloatScalar(2))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -136,7 +136,7 @@ func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor,
 	}
 	s := within(p.name)
 	defer s.Close()
-	number := s.number(dtype.FloatScalar(by))
+	number := s.Number(dtype.FloatScalar(by))
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -295,12 +295,13 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 	}
 	hist := s.cast(sums, d)
 	if density && s.Err == nil {
-		hist = s.div(hist, s.sum(hist))
+		total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, hist, nil, false, dtype.None) })
+		hist = s.Binary(TrueDivide, hist, total)
 		for i, e := range edges {
-			widths := s.sub(s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))
+			widths := s.Binary(minus, s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))
 			along := slices.Repeat([]int64{1}, len(bins))
 			along[i] = bins[i]
-			hist = s.div(hist, s.reshape(widths, along...))
+			hist = s.Binary(TrueDivide, hist, s.reshape(widths, along...))
 		}
 	}
 	return hist

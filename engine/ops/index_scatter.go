@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -196,17 +195,6 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 	return counts
 }
 
-// single makes a zero-dim tensor of one value.
-func single(op string, value dtype.Scalar, d dtype.DType) (*tensor.Tensor, error) {
-	s := owner.Scope{Op: op}
-	defer s.Close()
-	t := s.Keep(tensor.Empty(op, nil, d, device.Host))
-	if s.Err == nil {
-		s.Err = fillWith(t, value)
-	}
-	return s.Give(t)
-}
-
 // identity is the value that a reduction starts from.
 func identity(name string, d dtype.DType) dtype.Scalar {
 	lo, hi := dtype.IntRange(d)
@@ -312,7 +300,7 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 		if err := checkFits(op, alpha, self.DType()); err != nil {
 			return nil, err
 		}
-		if source = factor.mul(source, factor.single(alpha, self.DType())); factor.Err != nil {
+		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType())); factor.Err != nil {
 			return nil, factor.Err
 		}
 	}

@@ -64,7 +64,7 @@ func (s *scope) product(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) 
 	case beta.Equal(1):
 		s.Err = assign(s.Op, c, self)
 	default:
-		s.copy(c, s.mul(self, s.number(beta)))
+		s.copy(c, s.Binary(Mul, self, s.Number(beta)))
 	}
 }
 
@@ -378,9 +378,9 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	case s.Err != nil:
 		return nil, s.Err
 	case beta.Equal(0):
-		return s.result(out, s.mul(s.scaled(a, alpha, d), b))
+		return s.result(out, s.Binary(Mul, s.scaled(a, alpha, d), b))
 	case d == dtype.Bool || d.IsReducedFloat():
-		return s.result(out, s.add(self, s.mul(s.scaled(a, alpha, d), b)))
+		return s.result(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
 	}
 	return addOuter.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
@@ -390,7 +390,7 @@ func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *te
 	if s.Err != nil || factor.Equal(1) {
 		return t
 	}
-	return s.mul(t, s.single(factor, d))
+	return s.Binary(Mul, t, s.single(factor, d))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.

@@ -87,7 +87,7 @@ func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, er
 		if limit.IsNone() {
 			continue
 		}
-		if bounds[i] = s.number(limit); s.Err != nil {
+		if bounds[i] = s.Number(limit); s.Err != nil {
 			return nil, s.Err
 		}
 		result = append(result, bounds[i])
@@ -135,9 +135,9 @@ func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	v := limit.Item()
 	switch {
 	case v.I < least && lower:
-		return s.number(dtype.IntScalar(least))
+		return s.Number(dtype.IntScalar(least))
 	case v.I > most && !lower:
-		return s.number(dtype.IntScalar(most))
+		return s.Number(dtype.IntScalar(most))
 	case v.I < least || v.I > most:
 		s.Err = overflow(s.Op, v, d)
 	}

@@ -218,20 +218,12 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 		return nil, s.Err
 	}
 	// An infinite peak is not taken out.
-	top = s.where(s.Keep(Isinf(top)), s.number(dtype.IntScalar(0)), top)
-	shifted := s.sub(self, top)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	powers := s.Keep(Exp(nil, shifted))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	total := s.Keep(Sum(nil, powers, dim, true, dtype.None))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	result := s.add(s.Keep(Log(nil, total)), top)
+	none, infinite := s.Number(dtype.IntScalar(0)), s.Keep(Isinf(top))
+	top = s.Step(func() (*tensor.Tensor, error) { return Where(nil, infinite, none, top) })
+	shifted := s.Binary(minus, self, top)
+	powers := s.Unary(Exp, shifted)
+	total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, powers, dim, true, dtype.None) })
+	result := s.Binary(plus, s.Unary(Log, total), top)
 	if s.Err != nil {
 		return nil, s.Err
 	}

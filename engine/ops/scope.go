@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
@@ -43,53 +44,6 @@ func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor
 // resultIn is the output for t, a finished result.
 func resultIn(op string, out, t *tensor.Tensor) iter.Output {
 	return iter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
-}
-
-func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Add(nil, a, b, dtype.IntScalar(1)))
-}
-
-func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Sub(nil, a, b, dtype.IntScalar(1)))
-}
-
-func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Mul(nil, a, b))
-}
-
-func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Div(nil, a, b, ""))
-}
-
-// where is a where condition holds and b elsewhere.
-func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Where(nil, condition, a, b))
-}
-
-// number is a scalar operand.
-func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
-
-// sum adds up over dims, or over all where there are none.
-func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Sum(nil, t, dims, false, dtype.None))
 }
 
 // part views length elements of t along dim from start on.
@@ -240,4 +194,74 @@ func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 		return nil
 	}
 	return s.Keep(reshape(s.Op, t, sizes))
+}
+
+// emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
+func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	switch f {
+	case shape.Contiguous:
+		return tensor.Empty(op, self.Sizes(), d, dev)
+	case shape.Preserve, shape.NoFormat:
+		if self.IsContiguous() {
+			return tensor.Empty(op, self.Sizes(), d, dev)
+		}
+		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, dev)
+	}
+	strides, err := shape.FormatStrides(op, self.Sizes(), f)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
+}
+
+// cloned copies self into fresh memory of another dtype, device and format.
+func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	out := s.Keep(emptyLike(op, self, d, dev, f))
+	if s.Err == nil {
+		s.Err = launch.Copy(op, out, self)
+	}
+	return s.Give(out)
+}
+
+// rowMajor is t with its elements in row-major order and in dtype d: t itself under another handle where it is that already,
+// and otherwise a copy. The caller owns the handle; the memory is t's in the first case, and the copy's own in the other.
+func rowMajor(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if t.DType() == d && t.IsContiguous() {
+		return t.Alias(), nil
+	}
+	return rowMajorCopy(op, t, d)
+}
+
+// rowMajorCopy is a copy of t in dtype d and row-major order, in memory of its own.
+func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	return cloned(op, t, d, t.Device(), shape.Contiguous)
+}
+
+// converted is t itself under another handle where its dtype is d, and otherwise a copy in d.
+func converted(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if t.DType() == d {
+		return t.Alias(), nil
+	}
+	return cloned(op, t, d, t.Device(), shape.Preserve)
+}
+
+// reshape is t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
+func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	seen, err := view.Reshape(op, t, size)
+	if seen != nil || err != nil {
+		return seen, err
+	}
+	sizes, err := shape.InferSize(op, size, t.Numel())
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	ordered := s.fresh(t, t.DType())
+	if s.Err == nil {
+		s.Err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
+	}
+	return s.Give(ordered)
 }
