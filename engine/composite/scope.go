@@ -43,33 +43,21 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // view is the result of an operator of one operand that takes no output.
 func (s *scope) view(f func(a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(a))
+	return s.Step(func() (*tensor.Tensor, error) { return f(a) })
 }
 
 func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Add(nil, a, b, dtype.IntScalar(1)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
 }
 
 func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Sub(nil, a, b, dtype.IntScalar(1)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
 }
 
 func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
 
 func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Div(nil, a, b, ""))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, a, b, "") })
 }
 
 // float is an operand that counts as a plain number.
@@ -77,18 +65,12 @@ func (s *scope) float(v float64) *tensor.Tensor { return s.Number(dtype.FloatSca
 
 // sum adds up over dims, or over all where there are none.
 func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Sum(nil, t, dims, false, dtype.None))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
 }
 
 // mean is the mean over dim, which stays with size 1, in dtype d.
 func (s *scope) mean(t *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Mean(nil, t, []int64{dim}, true, d))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Mean(nil, t, []int64{dim}, true, d) })
 }
 
 // sumOut adds up over dims, which stay with size 1, in dtype d or in the dtype that sums have.
@@ -109,10 +91,7 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 
 // where is a where condition holds and b elsewhere.
 func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Where(nil, condition, a, b))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, condition, a, b) })
 }
 
 // value is the only element of t; unknown where t has no data, and after an error.

@@ -233,17 +233,11 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 
 // column views a vector as a matrix of one column, row as one of one row.
 func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Unsqueeze(s.Op, nil, t, 1))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 1) })
 }
 
 func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Unsqueeze(s.Op, nil, t, 0))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 0) })
 }
 
 // Addmv is beta*self + alpha*(mat @ vec).

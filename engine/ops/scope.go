@@ -68,66 +68,42 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 
 // empty makes a contiguous tensor of arbitrary values like t.
 func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(tensor.Empty(s.Op, sizes, d, t.Device()))
+	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, t.Device()) })
 }
 
 // cast is t in dtype d, row-major.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(rowMajor(s.Op, t, d))
+	return s.Step(func() (*tensor.Tensor, error) { return rowMajor(s.Op, t, d) })
 }
 
 // fresh is a copy of t in dtype d and row-major order, in memory of its own.
 func (s *scope) fresh(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(rowMajorCopy(s.Op, t, d))
+	return s.Step(func() (*tensor.Tensor, error) { return rowMajorCopy(s.Op, t, d) })
 }
 
 // expand views t with its dimensions of size 1 repeated, and leading ones added.
 func (s *scope) expand(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Expand(s.Op, t, sizes))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Expand(s.Op, t, sizes) })
 }
 
 // raw views the elements of t as integers of their size, with a geometry of its own.
 func (s *scope) raw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Raw(s.Op, t, sizes, strides))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Raw(s.Op, t, sizes, strides) })
 }
 
 // vector is t itself, or a view of one dimension where it has none.
 func (s *scope) vector(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.AtLeast1d(s.Op, t))
+	return s.Step(func() (*tensor.Tensor, error) { return view.AtLeast1d(s.Op, t) })
 }
 
 // along views a vector along dimension d of a shape, which it repeats elsewhere.
 func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Along(s.Op, t, sizes, d))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Along(s.Op, t, sizes, d) })
 }
 
 // single is a zero-dim tensor of one value.
 func (s *scope) single(v dtype.Scalar, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(single(s.Op, v, d))
+	return s.Step(func() (*tensor.Tensor, error) { return single(s.Op, v, d) })
 }
 
 // apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
@@ -182,18 +158,12 @@ func (s *scope) copy(dst, src *tensor.Tensor) {
 
 // permute views t with its dimensions in the given order.
 func (s *scope) permute(t *tensor.Tensor, order ...int) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Permute(s.Op, t, order...))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Permute(s.Op, t, order...) })
 }
 
 // reshape is t with other sizes, a view where that is possible.
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(reshape(s.Op, t, sizes))
+	return s.Step(func() (*tensor.Tensor, error) { return reshape(s.Op, t, sizes) })
 }
 
 // emptyLike makes a tensor of self's shape whose memory is laid out in the given format.

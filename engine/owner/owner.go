@@ -61,18 +61,12 @@ func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
 
 // Unary keeps what an operator of one operand makes.
 func (s *Scope) Unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a))
+	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a) })
 }
 
 // Binary is Unary for two operands.
 func (s *Scope) Binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a, b))
+	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a, b) })
 }
 
 // Number is an operand that counts as a plain number.
