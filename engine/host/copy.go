@@ -91,11 +91,7 @@ func fill(op string, w launch.Filling) (err error) {
 	value := unsafe.Pointer(&l.Params)
 	tensor.Put(value, d, w.Value)
 	l.Data[1], l.Strides[1] = uintptr(value), [64]int64{}
-	for i := range l.Ndim {
-		if l.Strides[0][i] == 0 { // what an expanded tensor repeats is written once
-			l.Sizes[i] = 1
-		}
-	}
+	once(l)
 	split(l, kernel.Copy)
 	return nil
 }

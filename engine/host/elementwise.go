@@ -70,6 +70,7 @@ func anywhere(op string, w launch.Elementwise) (bool, error) {
 	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err != nil {
 		return false, err
 	}
+	once(l)
 	var found atomic.Bool
 	split(l, func(piece *kernel.Loop) {
 		kernel.Elementwise(piece)
@@ -92,6 +93,19 @@ func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, o
 	arrange(l, k.Outputs, operands)
 	l.Stream = k.Whole && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
 	return nil
+}
+
+// once has a loop see once what all operands repeat.
+func once(l *kernel.Loop) {
+	for d := range l.Ndim {
+		repeated := true
+		for k := range l.Operands {
+			repeated = repeated && l.Strides[k][d] == 0
+		}
+		if repeated {
+			l.Sizes[d] = 1
+		}
+	}
 }
 
 // apart tells whether the memory between the first and the last byte of every output is free of inputs.

@@ -133,6 +133,7 @@ func within(op string, w launch.Within) error {
 	if err := prepare(op, l, outOfRangeKernel, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
 		return err
 	}
+	once(l)
 	var failed atomic.Bool
 	split(l, func(piece *kernel.Loop) {
 		kernel.Elementwise(piece)
