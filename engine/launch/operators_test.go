@@ -24,7 +24,6 @@ var allowed = map[string]string{
 	"../ops/storage_bytes.go Bytes":  "operators on storages' bytes",
 	"../ops/query.go kernel.Tier":    "the instructions in use, which a user asks for",
 	"../ops/query.go parallel":       "the number of threads, which a user sets",
-	"../ops/pointwise.go IsMeta":     "stops early",
 	"../ops/types.go host":           "links the device that every build has",
 }
 

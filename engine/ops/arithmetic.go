@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -23,7 +24,7 @@ func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 
 // factor passes a number to a kernel, rounded to the result's dtype.
 func factor(value dtype.Scalar, result dtype.DType) params {
-	return func(d dtype.DType, p *iter.Params) {
+	return func(d dtype.DType, p *launch.Params) {
 		p.Set(0, d, tensor.Rounded(result, value))
 	}
 }
@@ -127,7 +128,7 @@ func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcmul", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcmul.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcmul.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Addcdiv computes self + value*tensor1/tensor2.
@@ -138,7 +139,7 @@ func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcdiv", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcdiv.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcdiv.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Lerp computes self + weight*(end - self).

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -29,7 +30,7 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	if !(rtol >= 0) || !(atol >= 0) {
 		return nil, status.Runtimef("isclose: rtol and atol must be greater than or equal to zero, but got %v and %v", rtol, atol)
 	}
-	return isclose.run(nil, func(_ dtype.DType, p *iter.Params) {
+	return isclose.run(nil, func(_ dtype.DType, p *launch.Params) {
 		p.Set(0, dtype.Float64, dtype.FloatScalar(rtol))
 		p.Set(1, dtype.Float64, dtype.FloatScalar(atol))
 		if equalNan {

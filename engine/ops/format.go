@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -112,7 +113,7 @@ func NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.T
 		}
 		return dtype.FloatScalar(otherwise)
 	}
-	return nanToNum.run(out, func(_ dtype.DType, p *iter.Params) {
+	return nanToNum.run(out, func(_ dtype.DType, p *launch.Params) {
 		p.Set(0, dtype.Float64, or(nan, 0))
 		p.Set(1, dtype.Float64, or(posinf, most))
 		p.Set(2, dtype.Float64, or(neginf, -most))

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -132,8 +133,7 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	toHist.Sharing, toEdges.Sharing = iter.Beside, iter.Beside
 	err = iter.OpenBoth(&toHist, &toEdges)
 	if err == nil {
-		toHist.CopyFrom(counts)
-		toEdges.CopyFrom(at[0])
+		err = cmp.Or(toHist.CopyFrom(counts), toEdges.CopyFrom(at[0]))
 	}
 	return iter.DoneBoth(&toHist, &toEdges, err)
 }

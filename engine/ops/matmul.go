@@ -376,7 +376,7 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	case d == dtype.Bool || d.IsReducedFloat():
 		return s.result(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
 	}
-	return addOuter.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, a, b)
+	return addOuter.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
 
 // scaled is t times factor, as dtype d holds it.

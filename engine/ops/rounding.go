@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -34,7 +35,7 @@ func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
 	if decimals == 0 {
 		return round.toInteger(out, self)
 	}
-	return roundDecimals.run(out, func(d dtype.DType, p *iter.Params) {
+	return roundDecimals.run(out, func(d dtype.DType, p *launch.Params) {
 		p.Set(0, d, dtype.FloatScalar(math.Pow(10, math.Abs(float64(decimals)))))
 		if decimals < 0 {
 			p.Set(1, d, dtype.IntScalar(1))

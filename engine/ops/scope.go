@@ -37,8 +37,7 @@ func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor
 	if err := to.Open(t); err != nil {
 		return nil, err
 	}
-	to.CopyFrom(t)
-	return to.Done(nil)
+	return to.Done(to.CopyFrom(t))
 }
 
 // resultIn is the output for t, a finished result.
