@@ -3,7 +3,6 @@ package ops
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -177,8 +176,8 @@ func TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) ([]*ten
 // TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
 func TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	by := indicesOrSections
-	if by.DType() != dtype.Int64 || by.Dim() > 1 || by.Device().Type != device.CPU {
-		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be a CPU int64 tensor of 0 or 1 dimensions, but got %v of shape %v on %v", by.DType(), by.Sizes(), by.Device())
+	if by.DType() != dtype.Int64 || by.Dim() > 1 {
+		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
 	}
 	s := within("tensor_split")
 	defer s.Close()
