@@ -83,9 +83,6 @@ func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	return s.GiveAll(s.nonzeroColumns(places))
 }
 
-// Argwhere lists the positions of the elements that are not zero, a row for each.
-func Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) { return Nonzero(nil, self) }
-
 // selectByMask gathers the elements whose mask, of self's shape, is set, in row-major order.
 func (s *scope) selectByMask(self, mask *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {

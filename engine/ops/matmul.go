@@ -311,22 +311,6 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	return to.Done(err)
 }
 
-// Outer is the matrix of all products of two vectors' elements.
-func Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
-	for i, t := range []*tensor.Tensor{self, vec2} {
-		if err := wantDims("outer", []string{"self", "vec2"}[i], t, 1); err != nil {
-			return nil, err
-		}
-	}
-	s := within("outer")
-	defer s.Close()
-	a, b := s.column(self), s.row(vec2)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return Mul(out, a, b)
-}
-
 // addOuter adds a product of a column and a row.
 var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: promote, exact: true}
 

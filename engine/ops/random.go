@@ -163,46 +163,6 @@ func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.G
 	return drawn("normal", out, size, d, dtype.Default(), layout, dev, nil, normals(g, mean, std))
 }
 
-// NormalTensors draws normals, each of its own mean and standard deviation: standard normals, scaled and shifted.
-func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	sizes, err := iter.Shape("normal", mean, std)
-	if err != nil {
-		return nil, err
-	}
-	d := mean.DType()
-	if mean.IsNumber() {
-		d = std.DType()
-	}
-	if std.DType().IsComplex() {
-		return nil, status.Runtimef("normal: expected the standard deviation to be real, but it is %v", std.DType())
-	}
-	if d.Category() < dtype.Floating {
-		return nil, status.NotImplementedf("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
-	}
-	if err := oneDevice("normal", mean, std); err != nil {
-		return nil, err
-	}
-	s := within("normal")
-	defer s.Close()
-	if launch.Known(std) && std.Numel() > 0 {
-		low := s.item(s.Keep(Min(nil, std)))
-		if s.Err == nil && low.Float() < 0 {
-			s.Err = status.Runtimef("normal: expected all elements of std >= 0.0, but got %v", low)
-		}
-		if s.Err != nil {
-			return nil, s.Err
-		}
-	}
-	t := s.Keep(drawn("normal", nil, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), nil, normals(g, 0, 1)))
-	if s.Err == nil {
-		_, s.Err = Mul(t, t, std)
-	}
-	if s.Err == nil {
-		_, s.Err = Add(t, t, mean, unscale)
-	}
-	return s.result(out, t)
-}
-
 // checkEach refuses probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
 func checkEach(op string, t, each *tensor.Tensor) error {
 	if t.Device() != each.Device() {
