@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -108,11 +109,7 @@ func openBoth(first, second *Output, inputs []*tensor.Tensor) error {
 }
 
 // CopyFrom writes t, which has the result's shape, to the opened output.
-func (o *Output) CopyFrom(t *tensor.Tensor) {
-	if !o.To.IsMeta() {
-		Copy(o.To, t)
-	}
-}
+func (o *Output) CopyFrom(t *tensor.Tensor) error { return launch.Copy(o.Op, o.To, t) }
 
 // Done hands over the result, unless err tells that it could not be computed.
 func (o *Output) Done(err error) (*tensor.Tensor, error) {
@@ -283,8 +280,11 @@ func (o *Output) settle() error {
 			return err
 		}
 	}
-	if !to.IsMeta() {
-		Copy(to, o.To)
+	if err := launch.Copy(o.Op, to, o.To); err != nil {
+		if to != o.Out {
+			to.Release()
+		}
+		return err
 	}
 	o.drop()
 	o.To = to

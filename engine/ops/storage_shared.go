@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -64,7 +65,7 @@ func ShareMemory(self *tensor.Tensor) error { return self.Storage().Share("share
 
 // IsShared tells whether other processes can map the bytes of self. Meta tensors, which have none, count as shared.
 func IsShared(self *tensor.Tensor) (bool, error) {
-	return self.IsMeta() || self.Storage().Shared(), nil
+	return !launch.Known(self) || self.Storage().Shared(), nil
 }
 
 // PinMemory needs a GPU.
