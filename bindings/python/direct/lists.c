@@ -156,13 +156,13 @@ static bool infer(int kind, int64_t *dtype) {
 }
 
 // A tensor of plain data; NULL without an exception when Python's side has to act.
-static PyObject *tensor_of(PyObject *data, PyObject *dtype_object) {
+static PyObject *tensor_of(const state *s, PyObject *data, PyObject *dtype_object) {
   nest n = {.depth = -1};
   int64_t dtype;
   tensor_device device;
   for (int i = 0; i < DEEPEST; i++) n.sizes[i] = -1;
   if (!measure(data, &n, 0)) return NULL;
-  if (!(dtype_object ? read_dtype(dtype_object, &dtype) : infer(n.kind, &dtype))) return NULL;
+  if (!(dtype_object ? read_dtype(s, dtype_object, &dtype) : infer(n.kind, &dtype))) return NULL;
   if (!holds(dtype, &n)) return NULL;
   if (library.default_device(&device) || device.type > TENSOR_CPU) return NULL;
   int64_t size = library.dtype_size((tensor_dtype)dtype);
@@ -174,7 +174,7 @@ static PyObject *tensor_of(PyObject *data, PyObject *dtype_object) {
   write_all(data, &w);
   if (library.make(elements, n.sizes, n.depth, (tensor_dtype)dtype, &made)) made = NULL;
   if (elements != few) free(elements);
-  return made ? wrap((intptr_t)made) : NULL;
+  return made ? wrap(s, (intptr_t)made) : NULL;
 }
 
 PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -182,8 +182,8 @@ PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyO
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
   PyObject *result = NULL;
   if (count_of(flagged) == 1 &&
-      (!named || (named == 1 && PyTuple_GetItem(names, 0) == dtype_keyword)))
-    result = tensor_of(args[0], named && args[1] != &_Py_NoneStruct ? args[1] : NULL);
+      (!named || (named == 1 && PyTuple_GetItem(names, 0) == f->s->dtype_name)))
+    result = tensor_of(f->s, args[0], named && args[1] != &_Py_NoneStruct ? args[1] : NULL);
   return or_fallback(result, f, args, flagged, names);
 }
 

@@ -2,8 +2,7 @@
 
 from . import _device, _direct, _dlpack, _dtypes, _errors, _interop, _match
 from . import gen_functions as _f
-from ._convert import dtype_code, sequence
-from ._dtypes import DTYPES
+from ._convert import known_dtype, sequence
 from ._owner import StorageBase, TypedStorage, untyped
 from ._sequence import from_sequence, is_sequence
 from ._size import Size
@@ -16,7 +15,7 @@ def is_array(data):
 
 
 def as_dtype(dtype):
-    return None if dtype is None else DTYPES[dtype_code(dtype, "tensor", "dtype")]
+    return None if dtype is None else known_dtype(dtype, "tensor", "dtype")
 
 
 @_direct.special(_direct.MAKES_TENSOR)

@@ -32,7 +32,7 @@ def wrong_type(function, argument, wanted, value):
 
 
 def no_overload(function, signatures, args, kwargs):
-    given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+    given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in (kwargs or {}).items()]
     forms = "".join(f"\n * {s}" for s in signatures)
     return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")
 

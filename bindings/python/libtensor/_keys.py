@@ -14,6 +14,11 @@ def plain(key):
     return item(key)
 
 
+def converted(key, function, argument):
+    """The plain key, for the arguments of a call."""
+    return plain(key)
+
+
 def stands_for_tuple(key):
     """Tells whether a list counts as a tuple, as in PyTorch: a short one that has more than numbers."""
     return len(key) < 32 and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis or is_sequence(k) for k in key)

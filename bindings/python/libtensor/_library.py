@@ -24,8 +24,13 @@ class Scalar(ctypes.Structure):
 
     _fields_ = [("kind", c_int32), ("value", ScalarValue)]
 
-    def __repr__(self):
-        return repr(Cell.from_buffer_copy(self).number())
+    @classmethod
+    def of(cls, number):
+        """That of a Python number."""
+        kind = type(number)
+        if kind is float or kind is complex:
+            return cls(3 if kind is float else 4, ScalarValue(f=Complex(number.real, number.imag)))
+        return cls(1 if kind is bool else 2 if number < 2**63 else 5, ScalarValue(i=number))
 
 
 class Device(ctypes.Structure):
