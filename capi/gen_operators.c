@@ -4196,7 +4196,7 @@ static const lt_parameter of_adjoint[] = {
 
 static const lt_parameter of_all[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
 };
 
@@ -4222,7 +4222,7 @@ static const lt_parameter of_amin[] = {
 
 static const lt_parameter of_aminmax[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
@@ -4232,32 +4232,32 @@ static const lt_parameter of_angle[] = {
 
 static const lt_parameter of_any[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_arange[] = {
     {"end", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_arange_start[] = {
     {"start", 'S', 0, {0}},
     {"end", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_arange_start_step[] = {
     {"start", 'S', 0, {0}},
     {"end", 'S', 0, {0}},
     {"step", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_arccos[] = {
@@ -4291,13 +4291,13 @@ static const lt_parameter of_arctanh[] = {
 
 static const lt_parameter of_argmax[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_argmin[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
 };
 
@@ -4322,7 +4322,7 @@ static const lt_parameter of_as_strided[] = {
     {"input", 'T', 0, {0}},
     {"size", 'L', 0, {0}},
     {"stride", 'L', 0, {0}},
-    {"storage_offset", 'i', LT_NONE, {0}},
+    {"storage_offset", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_as_strided_scatter[] = {
@@ -4330,7 +4330,7 @@ static const lt_parameter of_as_strided_scatter[] = {
     {"src", 'T', 0, {0}},
     {"size", 'L', 0, {0}},
     {"stride", 'L', 0, {0}},
-    {"storage_offset", 'i', LT_NONE, {0}},
+    {"storage_offset", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_asin[] = {
@@ -4389,37 +4389,37 @@ static const lt_parameter of_baddbmm[] = {
 static const lt_parameter of_bartlett_window[] = {
     {"window_length", 'I', 0, {0}},
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_bernoulli[] = {
     {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_bernoulli_p[] = {
     {"input", 'T', 0, {0}},
     {"p", 'F', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_bernoulli_[] = {
     {"input", 'T', 0, {0}},
     {"p", 'F', LT_DEFAULT, {.f = 0.5}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_bernoulli__tensor[] = {
     {"input", 'T', 0, {0}},
     {"p", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_bincount[] = {
     {"input", 'T', 0, {0}},
-    {"weights", 't', LT_NONE, {0}},
+    {"weights", 't', LT_DEFAULT, {0}},
     {"minlength", 'I', LT_DEFAULT, {.i = 0}},
 };
 
@@ -4455,9 +4455,9 @@ static const lt_parameter of_bitwise_xor[] = {
 static const lt_parameter of_blackman_window[] = {
     {"window_length", 'I', 0, {0}},
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_block_diag[] = {
@@ -4503,7 +4503,7 @@ static const lt_parameter of_cauchy_[] = {
     {"input", 'T', 0, {0}},
     {"median", 'F', LT_DEFAULT, {.f = 0}},
     {"sigma", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_cdist[] = {
@@ -4525,14 +4525,14 @@ static const lt_parameter of_chunk[] = {
 
 static const lt_parameter of_clamp[] = {
     {"input", 'T', 0, {0}},
-    {"min", 's', LT_NONE, {0}},
-    {"max", 's', LT_NONE, {0}},
+    {"min", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 
 static const lt_parameter of_clamp_tensor[] = {
     {"input", 'T', 0, {0}},
-    {"min", 't', LT_NONE, {0}},
-    {"max", 't', LT_NONE, {0}},
+    {"min", 't', LT_DEFAULT, {0}},
+    {"max", 't', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_clamp_max[] = {
@@ -4547,19 +4547,19 @@ static const lt_parameter of_clamp_min[] = {
 
 static const lt_parameter of_clip[] = {
     {"input", 'T', 0, {0}},
-    {"min", 's', LT_NONE, {0}},
-    {"max", 's', LT_NONE, {0}},
+    {"min", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 
 static const lt_parameter of_clip_tensor[] = {
     {"input", 'T', 0, {0}},
-    {"min", 't', LT_NONE, {0}},
-    {"max", 't', LT_NONE, {0}},
+    {"min", 't', LT_DEFAULT, {0}},
+    {"max", 't', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_clone[] = {
     {"input", 'T', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_column_stack[] = {
@@ -4631,20 +4631,20 @@ static const lt_parameter of_cosh[] = {
 
 static const lt_parameter of_count_nonzero[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_cov[] = {
     {"input", 'T', 0, {0}},
     {"correction", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
-    {"fweights", 't', LT_BY_NAME | LT_NONE, {0}},
-    {"aweights", 't', LT_BY_NAME | LT_NONE, {0}},
+    {"fweights", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"aweights", 't', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_cross[] = {
     {"input", 'T', 0, {0}},
     {"other", 'T', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_cummax[] = {
@@ -4660,13 +4660,13 @@ static const lt_parameter of_cummin[] = {
 static const lt_parameter of_cumprod[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_cumsum[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_cumulative_trapezoid[] = {
@@ -4729,8 +4729,8 @@ static const lt_parameter of_diff[] = {
     {"input", 'T', 0, {0}},
     {"n", 'I', LT_DEFAULT, {.i = 1}},
     {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"prepend", 't', LT_NONE, {0}},
-    {"append", 't', LT_NONE, {0}},
+    {"prepend", 't', LT_DEFAULT, {0}},
+    {"append", 't', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_digamma[] = {
@@ -4746,13 +4746,13 @@ static const lt_parameter of_dist[] = {
 static const lt_parameter of_div[] = {
     {"input", 'P', 0, {0}},
     {"other", 'O', 0, {0}},
-    {"rounding_mode", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"rounding_mode", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_divide[] = {
     {"input", 'P', 0, {0}},
     {"other", 'O', 0, {0}},
-    {"rounding_mode", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"rounding_mode", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_dot[] = {
@@ -4781,34 +4781,34 @@ static const lt_parameter of_einsum[] = {
 
 static const lt_parameter of_empty[] = {
     {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_empty_like[] = {
     {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_empty_permuted[] = {
     {"size", 'L', 0, {0}},
     {"physical_layout", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_empty_strided[] = {
     {"size", 'L', 0, {0}},
     {"stride", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_eq[] = {
@@ -4859,22 +4859,22 @@ static const lt_parameter of_expm1[] = {
 static const lt_parameter of_exponential_[] = {
     {"input", 'T', 0, {0}},
     {"lambd", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_eye[] = {
     {"n", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_eye_m[] = {
     {"n", 'I', 0, {0}},
     {"m", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_fail_allocation[] = {
@@ -4971,33 +4971,33 @@ static const lt_parameter of_from_blob[] = {
 static const lt_parameter of_from_data[] = {
     {"data", 'Q', 0, {0}},
     {"size", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_from_file[] = {
     {"filename", 'U', 0, {0}},
-    {"shared", 'b', LT_BY_NAME | LT_NONE, {0}},
+    {"shared", 'b', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_full[] = {
     {"size", 'L', 0, {0}},
     {"fill_value", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_full_like[] = {
     {"input", 'T', 0, {0}},
     {"fill_value", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_gather[] = {
@@ -5031,7 +5031,7 @@ static const lt_parameter of_generator_manual_seed[] = {
 };
 
 static const lt_parameter of_generator_new[] = {
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_generator_seed[] = {
@@ -5046,7 +5046,7 @@ static const lt_parameter of_generator_set_state[] = {
 static const lt_parameter of_geometric_[] = {
     {"input", 'T', 0, {0}},
     {"p", 'F', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_ger[] = {
@@ -5056,22 +5056,22 @@ static const lt_parameter of_ger[] = {
 
 static const lt_parameter of_gradient[] = {
     {"input", 'T', 0, {0}},
-    {"spacing", 's', LT_BY_NAME | LT_NONE, {0}},
-    {"dim", 'l', LT_BY_NAME | LT_NONE, {0}},
+    {"spacing", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
     {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
 };
 
 static const lt_parameter of_gradient_scalars[] = {
     {"input", 'T', 0, {0}},
     {"spacing", 'N', LT_BY_NAME, {0}},
-    {"dim", 'l', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
     {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
 };
 
 static const lt_parameter of_gradient_tensors[] = {
     {"input", 'T', 0, {0}},
     {"spacing", 'A', LT_BY_NAME, {0}},
-    {"dim", 'l', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
     {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
 };
 
@@ -5095,17 +5095,17 @@ static const lt_parameter of_hamming_window[] = {
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
     {"alpha", 'F', LT_DEFAULT, {.f = 0.54}},
     {"beta", 'F', LT_DEFAULT, {.f = 0.46}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_hann_window[] = {
     {"window_length", 'I', 0, {0}},
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_heaviside[] = {
@@ -5123,31 +5123,31 @@ static const lt_parameter of_histc[] = {
 static const lt_parameter of_histogram[] = {
     {"input", 'T', 0, {0}},
     {"bins", 'I', LT_DEFAULT, {.i = 100}},
-    {"range", 'e', LT_BY_NAME | LT_NONE, {0}},
-    {"weight", 't', LT_BY_NAME | LT_NONE, {0}},
+    {"range", 'e', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"weight", 't', LT_BY_NAME | LT_DEFAULT, {0}},
     {"density", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_histogram_edges[] = {
     {"input", 'T', 0, {0}},
     {"bins", 'T', 0, {0}},
-    {"weight", 't', LT_BY_NAME | LT_NONE, {0}},
+    {"weight", 't', LT_BY_NAME | LT_DEFAULT, {0}},
     {"density", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_histogramdd[] = {
     {"input", 'T', 0, {0}},
     {"bins", 'L', 0, {0}},
-    {"range", 'e', LT_NONE, {0}},
-    {"weight", 't', LT_NONE, {0}},
+    {"range", 'e', LT_DEFAULT, {0}},
+    {"weight", 't', LT_DEFAULT, {0}},
     {"density", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_histogramdd_edges[] = {
     {"input", 'T', 0, {0}},
     {"bins", 'A', 0, {0}},
-    {"range", 'e', LT_NONE, {0}},
-    {"weight", 't', LT_NONE, {0}},
+    {"range", 'e', LT_DEFAULT, {0}},
+    {"weight", 't', LT_DEFAULT, {0}},
     {"density", 'B', LT_DEFAULT, {.i = false}},
 };
 
@@ -5340,9 +5340,9 @@ static const lt_parameter of_kaiser_window[] = {
     {"window_length", 'I', 0, {0}},
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
     {"beta", 'F', LT_DEFAULT, {.f = 12.0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_kron[] = {
@@ -5400,52 +5400,52 @@ static const lt_parameter of_linspace[] = {
     {"start", 'S', 0, {0}},
     {"end", 'S', 0, {0}},
     {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_linspace_scalar_tensor[] = {
     {"start", 'S', 0, {0}},
     {"end", 'T', 0, {0}},
     {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_linspace_tensor_scalar[] = {
     {"start", 'T', 0, {0}},
     {"end", 'S', 0, {0}},
     {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_linspace_tensor_tensor[] = {
     {"start", 'T', 0, {0}},
     {"end", 'T', 0, {0}},
     {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_load[] = {
     {"path", 'U', 0, {0}},
-    {"map_location", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
     {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_load_bytes[] = {
     {"data", 'T', 0, {0}},
-    {"map_location", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_load_dict[] = {
     {"path", 'U', 0, {0}},
-    {"map_location", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
     {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
@@ -5469,13 +5469,13 @@ static const lt_parameter of_log_normal_[] = {
     {"input", 'T', 0, {0}},
     {"mean", 'F', LT_DEFAULT, {.f = 1}},
     {"std", 'F', LT_DEFAULT, {.f = 2}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_log_softmax[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_NONE, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_logaddexp[] = {
@@ -5514,7 +5514,7 @@ static const lt_parameter of_logical_xor[] = {
 
 static const lt_parameter of_logit[] = {
     {"input", 'T', 0, {0}},
-    {"eps", 'f', LT_NONE, {0}},
+    {"eps", 'f', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_logspace[] = {
@@ -5522,9 +5522,9 @@ static const lt_parameter of_logspace[] = {
     {"end", 'S', 0, {0}},
     {"steps", 'I', 0, {0}},
     {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logspace_scalar_tensor[] = {
@@ -5532,9 +5532,9 @@ static const lt_parameter of_logspace_scalar_tensor[] = {
     {"end", 'T', 0, {0}},
     {"steps", 'I', 0, {0}},
     {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logspace_tensor_scalar[] = {
@@ -5542,9 +5542,9 @@ static const lt_parameter of_logspace_tensor_scalar[] = {
     {"end", 'S', 0, {0}},
     {"steps", 'I', 0, {0}},
     {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logspace_tensor_tensor[] = {
@@ -5552,9 +5552,9 @@ static const lt_parameter of_logspace_tensor_tensor[] = {
     {"end", 'T', 0, {0}},
     {"steps", 'I', 0, {0}},
     {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logsumexp[] = {
@@ -5624,9 +5624,9 @@ static const lt_parameter of_maximum[] = {
 
 static const lt_parameter of_mean[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_median[] = {
@@ -5640,12 +5640,12 @@ static const lt_parameter of_median_dim[] = {
 };
 
 static const lt_parameter of_memory_stats_of[] = {
-    {"dtype", 'd', LT_NONE, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_meshgrid[] = {
     {"tensors", 'R', 0, {0}},
-    {"indexing", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"indexing", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_min[] = {
@@ -5716,7 +5716,7 @@ static const lt_parameter of_multinomial[] = {
     {"input", 'T', 0, {0}},
     {"num_samples", 'I', 0, {0}},
     {"replacement", 'B', LT_DEFAULT, {.i = false}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_multiply[] = {
@@ -5736,16 +5736,16 @@ static const lt_parameter of_mvlgamma[] = {
 
 static const lt_parameter of_nan_to_num[] = {
     {"input", 'T', 0, {0}},
-    {"nan", 'f', LT_NONE, {0}},
-    {"posinf", 'f', LT_NONE, {0}},
-    {"neginf", 'f', LT_NONE, {0}},
+    {"nan", 'f', LT_DEFAULT, {0}},
+    {"posinf", 'f', LT_DEFAULT, {0}},
+    {"neginf", 'f', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_nanmean[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_nanmedian[] = {
@@ -5761,16 +5761,16 @@ static const lt_parameter of_nanmedian_dim[] = {
 static const lt_parameter of_nanquantile[] = {
     {"input", 'T', 0, {0}},
     {"q", 'O', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
     {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "linear"}},
 };
 
 static const lt_parameter of_nansum[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_narrow[] = {
@@ -5810,43 +5810,43 @@ static const lt_parameter of_negative[] = {
 static const lt_parameter of_new_empty[] = {
     {"input", 'T', 0, {0}},
     {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_empty_strided[] = {
     {"input", 'T', 0, {0}},
     {"size", 'L', 0, {0}},
     {"stride", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_full[] = {
     {"input", 'T', 0, {0}},
     {"size", 'L', 0, {0}},
     {"fill_value", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_ones[] = {
     {"input", 'T', 0, {0}},
     {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_zeros[] = {
     {"input", 'T', 0, {0}},
     {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_nextafter[] = {
@@ -5864,41 +5864,41 @@ static const lt_parameter of_nonzero_numpy[] = {
 
 static const lt_parameter of_norm[] = {
     {"input", 'T', 0, {0}},
-    {"p", 's', LT_NONE, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"p", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_norm_name[] = {
     {"input", 'T', 0, {0}},
     {"p", 'U', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_normal_size[] = {
     {"mean", 'F', 0, {0}},
     {"std", 'F', 0, {0}},
     {"size", 'L', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_normal_tensors[] = {
     {"mean", 'P', 0, {0}},
     {"std", 'O', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_normal_[] = {
     {"input", 'T', 0, {0}},
     {"mean", 'F', LT_DEFAULT, {.f = 0}},
     {"std", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_not_equal[] = {
@@ -5949,17 +5949,17 @@ static const lt_parameter of_npz_save_bytes[] = {
 
 static const lt_parameter of_ones[] = {
     {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_ones_like[] = {
     {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_outer[] = {
@@ -5982,7 +5982,7 @@ static const lt_parameter of_pin_memory[] = {
 
 static const lt_parameter of_poisson[] = {
     {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_polar[] = {
@@ -6006,9 +6006,9 @@ static const lt_parameter of_pow[] = {
 
 static const lt_parameter of_prod[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_promote_types[] = {
@@ -6026,7 +6026,7 @@ static const lt_parameter of_put[] = {
 static const lt_parameter of_quantile[] = {
     {"input", 'T', 0, {0}},
     {"q", 'O', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
     {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "linear"}},
 };
@@ -6037,111 +6037,111 @@ static const lt_parameter of_rad2deg[] = {
 
 static const lt_parameter of_rand[] = {
     {"size", 'V', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_rand_like[] = {
     {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_randint[] = {
     {"low", 'I', 0, {0}},
     {"high", 'I', 0, {0}},
     {"size", 'L', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_randint_high[] = {
     {"high", 'I', 0, {0}},
     {"size", 'L', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_randint_like[] = {
     {"input", 'T', 0, {0}},
     {"low", 'I', 0, {0}},
     {"high", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_randint_like_high[] = {
     {"input", 'T', 0, {0}},
     {"high", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_randn[] = {
     {"size", 'V', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_randn_like[] = {
     {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_random_[] = {
     {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_random__from[] = {
     {"input", 'T', 0, {0}},
     {"from_", 'I', 0, {0}},
-    {"to", 'i', LT_NONE, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"to", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_random__to[] = {
     {"input", 'T', 0, {0}},
     {"to", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_randperm[] = {
     {"n", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_range[] = {
     {"start", 'S', 0, {0}},
     {"end", 'S', 0, {0}},
     {"step", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_ravel[] = {
@@ -6179,21 +6179,21 @@ static const lt_parameter of_repeat[] = {
 
 static const lt_parameter of_repeat_interleave[] = {
     {"repeats", 'T', 0, {0}},
-    {"output_size", 'i', LT_BY_NAME | LT_NONE, {0}},
+    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_repeat_interleave_int[] = {
     {"input", 'T', 0, {0}},
     {"repeats", 'I', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
-    {"output_size", 'i', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_repeat_interleave_tensor[] = {
     {"input", 'T', 0, {0}},
     {"repeats", 'T', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
-    {"output_size", 'i', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_reshape[] = {
@@ -6209,13 +6209,13 @@ static const lt_parameter of_reshape_as[] = {
 static const lt_parameter of_resize_[] = {
     {"input", 'T', 0, {0}},
     {"size", 'V', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_resize_as_[] = {
     {"input", 'T', 0, {0}},
     {"the_template", 'T', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_resolve_conj[] = {
@@ -6234,7 +6234,7 @@ static const lt_parameter of_result_type[] = {
 static const lt_parameter of_roll[] = {
     {"input", 'T', 0, {0}},
     {"shifts", 'L', 0, {0}},
-    {"dims", 'l', LT_NONE, {0}},
+    {"dims", 'l', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_rot90[] = {
@@ -6268,7 +6268,7 @@ static const lt_parameter of_safetensors_load[] = {
 
 static const lt_parameter of_safetensors_load_file[] = {
     {"path", 'U', 0, {0}},
-    {"only", 'k', LT_BY_NAME | LT_NONE, {0}},
+    {"only", 'k', LT_BY_NAME | LT_DEFAULT, {0}},
     {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
 };
 
@@ -6279,14 +6279,14 @@ static const lt_parameter of_safetensors_open[] = {
 static const lt_parameter of_safetensors_save[] = {
     {"names", 'K', 0, {0}},
     {"tensors", 'A', 0, {0}},
-    {"metadata", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"metadata", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_safetensors_save_file[] = {
     {"path", 'U', 0, {0}},
     {"names", 'K', 0, {0}},
     {"tensors", 'A', 0, {0}},
-    {"metadata", 'u', LT_BY_NAME | LT_NONE, {0}},
+    {"metadata", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_save[] = {
@@ -6315,9 +6315,9 @@ static const lt_parameter of_scalar_operand[] = {
 
 static const lt_parameter of_scalar_tensor[] = {
     {"s", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_scatter_src[] = {
@@ -6371,8 +6371,8 @@ static const lt_parameter of_searchsorted[] = {
     {"input", 'O', 0, {0}},
     {"out_int32", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
     {"right", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"side", 'u', LT_BY_NAME | LT_NONE, {0}},
-    {"sorter", 't', LT_BY_NAME | LT_NONE, {0}},
+    {"side", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"sorter", 't', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_select[] = {
@@ -6473,8 +6473,8 @@ static const lt_parameter of_sinh[] = {
 static const lt_parameter of_slice[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', LT_DEFAULT, {.i = 0}},
-    {"start", 'i', LT_NONE, {0}},
-    {"end", 'i', LT_NONE, {0}},
+    {"start", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"end", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"step", 'I', LT_DEFAULT, {.i = 1}},
 };
 
@@ -6482,15 +6482,15 @@ static const lt_parameter of_slice_scatter[] = {
     {"input", 'T', 0, {0}},
     {"src", 'T', 0, {0}},
     {"dim", 'I', LT_DEFAULT, {.i = 0}},
-    {"start", 'i', LT_NONE, {0}},
-    {"end", 'i', LT_NONE, {0}},
+    {"start", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"end", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"step", 'I', LT_DEFAULT, {.i = 1}},
 };
 
 static const lt_parameter of_softmax[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_NONE, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_sort[] = {
@@ -6558,7 +6558,7 @@ static const lt_parameter of_special_log1p[] = {
 
 static const lt_parameter of_special_logit[] = {
     {"input", 'T', 0, {0}},
-    {"eps", 'f', LT_NONE, {0}},
+    {"eps", 'f', LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_special_multigammaln[] = {
@@ -6656,8 +6656,8 @@ static const lt_parameter of_std[] = {
 
 static const lt_parameter of_std_correction[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
-    {"correction", 's', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
     {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
@@ -6675,8 +6675,8 @@ static const lt_parameter of_std_mean[] = {
 
 static const lt_parameter of_std_mean_correction[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
-    {"correction", 's', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
     {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
@@ -6751,7 +6751,7 @@ static const lt_parameter of_storage_nbytes[] = {
 
 static const lt_parameter of_storage_new[] = {
     {"nbytes", 'I', 0, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_storage_pin_memory[] = {
@@ -6779,7 +6779,7 @@ static const lt_parameter of_storage_slice[] = {
 
 static const lt_parameter of_storage_to_string[] = {
     {"input", 'W', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_storage_use_count[] = {
@@ -6788,7 +6788,7 @@ static const lt_parameter of_storage_use_count[] = {
 
 static const lt_parameter of_storage_view[] = {
     {"input", 'W', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_sub[] = {
@@ -6805,9 +6805,9 @@ static const lt_parameter of_subtract[] = {
 
 static const lt_parameter of_sum[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_sum_to_size[] = {
@@ -6839,7 +6839,7 @@ static const lt_parameter of_take[] = {
 static const lt_parameter of_take_along_dim[] = {
     {"input", 'T', 0, {0}},
     {"indices", 'T', 0, {0}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_tan[] = {
@@ -6888,12 +6888,12 @@ static const lt_parameter of_tile[] = {
 
 static const lt_parameter of_to_options[] = {
     {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
     {"non_blocking", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
     {"copy", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_to_string[] = {
@@ -6902,7 +6902,7 @@ static const lt_parameter of_to_string[] = {
     {"threshold", 'I', LT_DEFAULT, {.i = 1000}},
     {"edgeitems", 'I', LT_DEFAULT, {.i = 3}},
     {"linewidth", 'I', LT_DEFAULT, {.i = 80}},
-    {"sci_mode", 'b', LT_NONE, {0}},
+    {"sci_mode", 'b', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_topk[] = {
@@ -6956,9 +6956,9 @@ static const lt_parameter of_tril_indices[] = {
     {"row", 'I', 0, {0}},
     {"col", 'I', 0, {0}},
     {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_triu[] = {
@@ -6970,9 +6970,9 @@ static const lt_parameter of_triu_indices[] = {
     {"row", 'I', 0, {0}},
     {"col", 'I', 0, {0}},
     {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_true_divide[] = {
@@ -7006,7 +7006,7 @@ static const lt_parameter of_uniform_[] = {
     {"input", 'T', 0, {0}},
     {"from_", 'F', LT_DEFAULT, {.f = 0}},
     {"to", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_NONE, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
 };
 
 static const lt_parameter of_unique[] = {
@@ -7014,14 +7014,14 @@ static const lt_parameter of_unique[] = {
     {"sorted", 'B', LT_DEFAULT, {.i = true}},
     {"return_inverse", 'B', LT_DEFAULT, {.i = false}},
     {"return_counts", 'B', LT_DEFAULT, {.i = false}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_unique_consecutive[] = {
     {"input", 'T', 0, {0}},
     {"return_inverse", 'B', LT_DEFAULT, {.i = false}},
     {"return_counts", 'B', LT_DEFAULT, {.i = false}},
-    {"dim", 'i', LT_NONE, {0}},
+    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_unravel_index[] = {
@@ -7058,7 +7058,7 @@ static const lt_parameter of_untyped_storage[] = {
 
 static const lt_parameter of_vander[] = {
     {"x", 'T', 0, {0}},
-    {"N", 'i', LT_NONE, {0}},
+    {"N", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
     {"increasing", 'B', LT_DEFAULT, {.i = false}},
 };
 
@@ -7069,8 +7069,8 @@ static const lt_parameter of_var[] = {
 
 static const lt_parameter of_var_correction[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
-    {"correction", 's', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
     {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
@@ -7088,8 +7088,8 @@ static const lt_parameter of_var_mean[] = {
 
 static const lt_parameter of_var_mean_correction[] = {
     {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_NONE, {0}},
-    {"correction", 's', LT_BY_NAME | LT_NONE, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
     {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
@@ -7163,17 +7163,17 @@ static const lt_parameter of_zero_[] = {
 
 static const lt_parameter of_zeros[] = {
     {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_zeros_like[] = {
     {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_NONE, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_NONE, {0}},
-    {"device", 'c', LT_BY_NAME | LT_NONE, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_NONE, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 // Not constant, so that a test can put a function of its own before a word form.

@@ -27,9 +27,9 @@ typedef union lt_value {
 typedef intptr_t (*lt_words)(lt_value *arguments);
 enum { LT_STATUSES = 1 << 12 };  // statuses are below it, handles are not
 
-// What is told of a parameter: it is given by name alone; it may be left out, for `absent` or for
-// none; none stands for `absent`.
-enum { LT_BY_NAME = 1, LT_DEFAULT = 2, LT_NONE = 4, LT_NONE_IS_DEFAULT = 8 };
+// What is told of a parameter: it is given by name alone; it may be left out, for `absent`; none
+// stands for `absent`, too.
+enum { LT_BY_NAME = 1, LT_DEFAULT = 2, LT_NONE_IS_DEFAULT = 4 };
 
 // A parameter. Its kind is a letter, a small one where none may be given: T a tensor, P a tensor or
 // a number that stands for one, O such a one that has a word form for numbers, S a number, I an

@@ -208,7 +208,6 @@ static bool read(char kind, PyObject *o, arguments *a, lt_value *v) {
     case 'Z':
       return read_tensors(o, a, v, true);
     case 'I':
-    case 'i':
       return read_int(o, &v->i);
     case 'L':
     case 'V':
@@ -296,6 +295,18 @@ static PyObject *ask(const function *f, char kind, PyObject *o, PyObject *name, 
   return made;
 }
 
+// Tells whether the exception on its way is for a value of a class that an argument cannot have,
+// which another overload may take (_errors.py).
+static bool is_misfit(void) {
+  PyObject *type, *value, *trace, *mark = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value && !(mark = PyObject_GetAttrString(value, "misfit"))) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  if (mark) Py_DecRef(mark);
+  return mark;
+}
+
 static verdict convert(const function *f, char kind, PyObject *o, PyObject *name, arguments *a,
                        lt_value *v) {
   char capital = kind;
@@ -310,15 +321,13 @@ static verdict convert(const function *f, char kind, PyObject *o, PyObject *name
   if (!a->asks) return ASK;
   PyObject *made = ask(f, capital, o, name, a);
   if (made && read_converted(address ? kind : capital, made, a, v)) return YES;
-  if (made && !PyErr_Occurred())
-    PyErr_Format(PyExc_TypeError, "%U(): argument '%U' must not be %s", f->name, name, "this");
-  if (one || !PyErr_ExceptionMatches(PyExc_TypeError)) return FAILED;
-  return PyErr_Clear(), NO;
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "%U(): argument '%U' is of no use", f->name, name);
+  return one || !is_misfit() ? FAILED : (PyErr_Clear(), NO);
 }
 
 // The value of a parameter that is left out.
 static bool absent(const lt_parameter *p, char kind, arguments *a, lt_value *v) {
-  if (p->flags & LT_NONE) return read_none(kind, v), true;
   if (!(p->flags & LT_DEFAULT)) return false;
   *v = p->absent;
   if (kind == 'O') a->number = true;
@@ -326,6 +335,16 @@ static bool absent(const lt_parameter *p, char kind, arguments *a, lt_value *v) 
 }
 
 // ------------------------------------------------------------------------- arguments to parameters
+
+static inline verdict take_one(const function *f, const overload *o, int i, PyObject *given,
+                               arguments *a) {
+  if (given->type == a->s->tensor_type && o->tensors[i])
+    return a->values[i].pointer = (void *)((tensor *)given)->handle, YES;
+  const lt_parameter *p = o->op->parameters + i;
+  if (given != &_Py_NoneStruct || !(p->flags & LT_NONE_IS_DEFAULT))
+    return convert(f, o->kinds[i], given, o->names[i], a, a->values + i);
+  return a->values[i] = p->absent, YES;
+}
 
 static int index_of(const overload *o, PyObject *name) {
   for (int i = 0; i < o->op->count; i++)
@@ -439,8 +458,15 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
   const lt_parameter *p = o->op->parameters;
   int count = o->op->count, last = o->positional - 1, spread = -1;
   verdict fits = YES;
-  a->used = 0, a->number = false, a->keeps = 0, a->out = NULL, a->blocks = a->operand = NULL;
+  if (n < o->required && !names && f->count - f->first > 1) return NO;
   char kind = last < 0 ? 0 : o->kinds[last];
+  if (!names && n >= o->least && n <= last + 1 && kind != 'R') {
+    for (Py_ssize_t i = 0; i < n && fits == YES; i++)
+      fits = take_one(f, o, (int)i, args[i], a);
+    for (Py_ssize_t i = n; i < count; i++) a->values[i] = p[i].absent;
+    a->first = n ? args[0] : NULL, a->changed = o->changed < n ? args[o->changed] : NULL;
+    return fits;
+  }
   if ((kind == 'V' && n > last + 1) ||
       (kind == 'R' && n >= last && !(n == last + 1 && size_of(a->s, args[last]) >= 0)))
     spread = last;
@@ -455,15 +481,12 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
     } else if (!given[i]) {
       if (!absent(p + i, o->kinds[i], a, v))
         fits = wrong(f, "%U() missing required argument '%U'", o->names[i]);
-    } else if (given[i] == &_Py_NoneStruct && (p[i].flags & LT_NONE_IS_DEFAULT)) {
-      *v = p[i].absent;
     } else {
-      fits = convert(f, o->kinds[i], given[i], o->names[i], a, v);
+      fits = take_one(f, o, i, given[i], a);
     }
   }
   if (a->out && fits == YES) fits = take_outputs(f, o, a);
-  int changed = o->mode == LT_AS_INPLACE ? 0 : o->op->changed;
-  a->first = count ? given[0] : NULL, a->changed = changed >= 0 ? given[changed] : NULL;
+  a->first = count ? given[0] : NULL, a->changed = o->changed < count ? given[o->changed] : NULL;
   return fits;
 }
 

@@ -18,7 +18,11 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   PyThreadState *thread = o->op->flags & LT_BRIEF ? NULL : PyEval_SaveThread();
   intptr_t given = call(a->values);
   if (thread) PyEval_RestoreThread(thread);
-  if (o->makes && !a->out ? given >= LT_STATUSES : !given) return result_of(f, o, a, given);
+  if (o->makes && !a->out) {
+    if (given >= LT_STATUSES) return wrap(f->s, given);
+  } else if (!given) {
+    return result_of(f, o, a);
+  }
   if (f->explains) {
     PyObject *said = PyObject_VectorcallDict(f->explains, &a->first, 1, NULL);
     if (!said) return NULL;
@@ -102,10 +106,11 @@ static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, 
   verdict fits = NO;
   for (int i = f->first; i < f->count && fits == NO; i++) {
     arguments a;
-    a.s = f->s, a.asks = asks;
+    a.s = f->s, a.asks = asks, a.used = 0, a.number = false, a.keeps = 0;
+    a.out = NULL, a.blocks = a.operand = NULL;
     fits = match(f, f->overloads + i, args, n, names, &a);
     if (fits == YES) result = invoke(f, f->overloads + i, &a);
-    release(&a);
+    if (a.keeps || a.blocks || a.operand) release(&a);
   }
   if (fits == FAILED && !asks) PyErr_Clear();
   return result;
@@ -203,8 +208,14 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return PyType_GenericAlloc(type, 0);
 }
 
+// The owner of lent memory may be freed with the tensor, by Python code. An exception that is on its
+// way has to arrive.
 static void tensor_dealloc(PyObject *self) {
+  PyObject *type, *value, *trace;
+  bool raised = PyErr_Occurred();
+  if (raised) PyErr_Fetch(&type, &value, &trace);
   if (((tensor *)self)->handle) library.free((void *)((tensor *)self)->handle);
+  if (raised) PyErr_Restore(type, value, trace);
   free_object(self);
 }
 
@@ -331,10 +342,15 @@ static bool fill(overload *o, const char *name, bool inplace) {
   if (!op || op->count > MOST_PARAMETERS || strlen(op->results) > MOST_RESULTS) return false;
   o->mode = inplace ? LT_AS_INPLACE : LT_AS_FUNCTION;
   o->makes = !inplace && !strcmp(op->results, "T");
+  o->changed = inplace ? 0 : op->changed < 0 ? MOST_PARAMETERS : op->changed;
   for (int i = 0; i < op->count; i++) {
     bool operand = op->parameters[i].kind == 'O' || op->parameters[i].kind == 'P';
     o->kinds[i] = inplace && !i && operand ? 'T' : op->parameters[i].kind;
+    o->tensors[i] = strchr("TtOP", o->kinds[i]);
     if (!(op->parameters[i].flags & LT_BY_NAME)) o->positional = i + 1;
+    if (!(op->parameters[i].flags & LT_DEFAULT)) o->required++;
+    if (!(op->parameters[i].flags & LT_DEFAULT) || operand || strchr("VR", o->kinds[i]))
+      o->least = i + 1;
     if (!(o->names[i] = PyUnicode_InternFromString(op->parameters[i].name))) return false;
   }
   return (o->op = op);

@@ -58,8 +58,12 @@ typedef struct {
   const lt_operator *op;
   int mode;                    // LT_AS_FUNCTION or LT_AS_INPLACE
   int positional;              // how many parameters may be given by position
+  int required;                // how many have no default
+  int least;                   // how many, where nothing is named, are all that has to be looked at
   bool makes;                  // its result is one tensor
+  int changed;  // the parameter that is changed and given back, beyond the last for none
   char kinds[MOST_PARAMETERS];
+  bool tensors[MOST_PARAMETERS];  // where one tensor may be given
   PyObject *names[MOST_PARAMETERS];
 } overload;
 
@@ -154,10 +158,15 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
 void release(arguments *a);
 
 // The Tensor that owns a handle, a new reference.
-PyObject *wrap(const state *s, intptr_t handle);
+static inline PyObject *wrap(const state *s, intptr_t handle) {
+  PyObject *made = PyType_GenericAlloc(s->tensor_type, 0);
+  if (made) ((tensor *)made)->handle = (uint64_t)handle;
+  if (!made) library.free((void *)handle);
+  return made;
+}
 
-// What a call gives, whose word form has succeeded: `given` is what the form returned.
-PyObject *result_of(const function *f, const overload *o, arguments *a, intptr_t given);
+// What a call gives whose word form has succeeded, but for a form that makes one tensor.
+PyObject *result_of(const function *f, const overload *o, arguments *a);
 
 // A tensor_scalar as a Python number.
 PyObject *number_of(const tensor_scalar *s);

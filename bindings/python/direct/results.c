@@ -1,12 +1,5 @@
 #include "direct.h"
 
-PyObject *wrap(const state *s, intptr_t handle) {
-  PyObject *made = PyType_GenericAlloc(s->tensor_type, 0);
-  if (made) ((tensor *)made)->handle = (uint64_t)handle;
-  if (!made) library.free((void *)handle);
-  return made;
-}
-
 PyObject *number_of(const tensor_scalar *s) {
   switch (s->kind) {
     case TENSOR_SCALAR_BOOL:
@@ -105,10 +98,9 @@ static PyObject *outputs_of(const function *f, const overload *o, PyObject *out)
   return made;
 }
 
-PyObject *result_of(const function *f, const overload *o, arguments *a, intptr_t given) {
+PyObject *result_of(const function *f, const overload *o, arguments *a) {
   const char *kinds = o->op->results;
   if (a->out) return outputs_of(f, o, a->out);
-  if (o->makes) return wrap(f->s, given);
   if (o->mode == LT_AS_INPLACE || !*kinds) {
     PyObject *first = a->changed ? a->changed : &_Py_NoneStruct;
     Py_IncRef(first);

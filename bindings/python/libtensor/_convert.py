@@ -7,7 +7,7 @@ from struct import Struct
 
 from ._device import device as DeviceObject
 from ._dtypes import PYTHON, dtype, layout, memory_format
-from ._errors import wrong_type
+from ._errors import misfit, wrong_type
 from ._library import Scalar
 from ._owner import Generator, TypedStorage, UntypedStorage
 from ._tensor import Tensor, checked
@@ -144,6 +144,8 @@ def numbers(value, function, argument):
         value = (value,)
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Numbers", value)
+    if any(isinstance(v, Tensor) and v.dim() for v in value):
+        raise wrong_type(function, argument, "tuple of Numbers", value)
     return b"".join([bytes(Scalar.of(scalar(v, function, argument))) for v in value])
 
 
@@ -153,7 +155,7 @@ def tensors(value, function, argument):
         raise wrong_type(function, argument, "tuple of Tensors", value)
     at = next((i for i, t in enumerate(value) if not isinstance(t, Tensor)), None)
     if at is not None:
-        raise TypeError(f"{function}(): argument '{argument}': expected Tensor as element {at}, but got {type(value[at]).__name__}")
+        raise misfit(f"{function}(): argument '{argument}': expected Tensor as element {at}, but got {type(value[at]).__name__}")
     return tuple(value)
 
 

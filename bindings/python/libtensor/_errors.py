@@ -27,8 +27,15 @@ def failure(status):
     return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
 
 
+def misfit(text):
+    """The exception for a value of a class that an argument cannot have; another overload may take it."""
+    error = TypeError(text)
+    error.misfit = True
+    return error
+
+
 def wrong_type(function, argument, wanted, value):
-    return TypeError(f"{function}(): argument '{argument}' must be {wanted}, not {type(value).__name__}")
+    return misfit(f"{function}(): argument '{argument}' must be {wanted}, not {type(value).__name__}")
 
 
 def no_overload(function, signatures, args, kwargs):

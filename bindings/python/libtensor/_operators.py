@@ -1,6 +1,7 @@
 """Python's operator methods of Tensor."""
 
 from . import _overrides
+from . import gen_functions as _f
 from ._convert import NUMBERS, foreign
 from ._direct import OPERATES, REFLECTS, function
 from ._dlpack import from_array
@@ -25,9 +26,16 @@ def other_array(value):
         return NotImplemented
 
 
-def add(name, made, operator):
-    for attribute in ("__module__", "__doc__", "__wrapped__"):
-        setattr(made, attribute, getattr(operator, attribute))
+def of_two(self, other):
+    """What inspect shows."""
+
+
+def of_one(self):
+    """What inspect shows."""
+
+
+def add(name, made, operator, shown):
+    made.__module__, made.__doc__, made.__wrapped__ = operator.__module__, operator.__doc__, shown
     made.__name__, made.__qualname__ = name, f"Tensor.{name}"
     setattr(Tensor, name, made)
 
@@ -35,9 +43,17 @@ def add(name, made, operator):
 def binary(name, operator, numbers=True, reflected=False):
     """Gives Tensor the operator method of a function of two operands; the right one's, where it is reflected."""
     how, inplace = REFLECTS if reflected else OPERATES, operator.__name__[-1] == "_"
-    add(name, function(name, operator.operators, how, inplace, operator, other if numbers else other_array), operator)
+    add(name, function(name, operator.operators, how, inplace, operator, other if numbers else other_array), operator, of_two)
 
 
 def unary(name, operator):
-    """Gives Tensor the operator method of a function of one operand. That ~ is for integers is something that Python's users know."""
-    add(name, function(name, operator.operators, explains=invertible if name == "__invert__" else None), operator)
+    """Gives Tensor the operator method of a function of one operand."""
+    if name == "__invert__":  # which Python's users know to need integers, so that others get a TypeError
+        add(name, function(name, operator.operators, fallback=inverted, explains=invertible), operator, of_one)
+    else:
+        add(name, function(name, operator.operators, fallback=operator), operator, of_one)
+
+
+def inverted(self):
+    invertible(self)
+    return _f.bitwise_not(self)

@@ -121,8 +121,26 @@ func (f form) wordDefinition() string {
 	return fmt.Sprintf("%s%s\n  tensor_status status = %s;%s\n  return status;\n}\n\n", head, variables.String(), call(), stores.String())
 }
 
-// cAbsent is the initializer of the default of a parameter, other than None.
+// cNone is the initializer of what stands for None.
+func cNone(a schema.Arg) string {
+	switch unqualified(a.Type) {
+	case "Scalar":
+		return "{.scalar = {TENSOR_SCALAR_NONE, {0}}}"
+	case "int":
+		return "{.i = TENSOR_NONE}"
+	case "bool", "dtype", "layout", "memory_format":
+		return "{.i = -1}"
+	case "device":
+		return "{.device = {-1, -1}}"
+	}
+	return "{0}"
+}
+
+// cAbsent is the initializer of the default of a parameter.
 func cAbsent(a schema.Arg) string {
+	if a.Default == "None" {
+		return cNone(a)
+	}
 	d := strings.NewReplacer("True", "true", "False", "false").Replace(a.Default)
 	switch unqualified(a.Type) {
 	case "Scalar", "Operand":
@@ -165,8 +183,6 @@ func (v *pyOverload) row() (parameters, row string) {
 		}
 		absent := "{0}"
 		switch {
-		case a.Default == "None":
-			flags = append(flags, "LT_NONE")
 		case a.Default != "":
 			flags = append(flags, "LT_DEFAULT")
 			absent = cAbsent(a)
