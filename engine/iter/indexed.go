@@ -72,10 +72,7 @@ func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, op
 
 // usedOften tells whether the elements of an index are used often enough to check them apart: its strides of 0 repeat them.
 func usedOften(out, index *tensor.Tensor) bool {
-	if out.Numel() < copiedFrom {
-		return false
-	}
-	return distinct(index)*reuse <= out.Numel()
+	return out.Numel() >= copiedFrom && distinct(index)*reuse <= out.Numel()
 }
 
 // distinct counts the elements of t that have a place of their own.

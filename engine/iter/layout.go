@@ -49,11 +49,7 @@ func Device(op string, operands ...*tensor.Tensor) (device.Device, error) {
 
 // Allocate makes a fresh output whose strides follow the inputs', by the rules of PyTorch's TensorIterator.
 func Allocate(op string, sizes []int64, d dtype.DType, dev device.Device, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	strides := outputStrides(sizes, inputs)
-	if strides == nil {
-		return tensor.Empty(op, sizes, d, dev)
-	}
-	return tensor.EmptyStrided(op, sizes, strides, d, dev)
+	return tensor.EmptyStrided(op, sizes, outputStrides(sizes, inputs), d, dev)
 }
 
 // outputStrides is nil for contiguous outputs.

@@ -103,6 +103,13 @@ func openBoth(first, second *Output, inputs []*tensor.Tensor) error {
 	return err
 }
 
+// CopyFrom writes t, which has the result's shape, to the opened output.
+func (o *Output) CopyFrom(t *tensor.Tensor) {
+	if !o.To.IsMeta() {
+		Copy(o.To, t)
+	}
+}
+
 // Done hands over the result, unless err tells that it could not be computed.
 func (o *Output) Done(err error) (*tensor.Tensor, error) {
 	if err == nil && !o.beside {

@@ -235,7 +235,8 @@ func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base flo
 	for i, x := range elements[complex128](powers) {
 		elements[complex128](powers)[i] = power(base, x)
 	}
-	return to.Done(copyTo(&to, powers))
+	to.CopyFrom(powers)
+	return to.Done(nil)
 }
 
 // power is base to the x; 0 to what is not a number is none.

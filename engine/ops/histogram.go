@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"unsafe"
@@ -178,7 +177,8 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	toHist.Sharing, toEdges.Sharing = iter.Beside, iter.Beside
 	err = iter.OpenBoth(&toHist, &toEdges)
 	if err == nil {
-		err = cmp.Or(copyTo(&toHist, counts), copyTo(&toEdges, at[0]))
+		toHist.CopyFrom(counts)
+		toEdges.CopyFrom(at[0])
 	}
 	return iter.DoneBoth(&toHist, &toEdges, err)
 }

@@ -371,7 +371,7 @@ func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *te
 	if s.Err != nil || factor.Equal(1) {
 		return t
 	}
-	return s.mul(t, s.Keep(single(s.Op, factor, d)))
+	return s.mul(t, s.single(factor, d))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.

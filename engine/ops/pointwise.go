@@ -142,7 +142,7 @@ func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	to := iter.Output{Op: op, Out: out, DType: self.DType(), Exact: true}
 	err := to.Broadcast(self)
 	if err == nil && to.To != self {
-		err = copyTo(&to, self)
+		to.CopyFrom(self)
 	}
 	return to.Done(err)
 }
