@@ -57,7 +57,7 @@ typedef struct lt_operator {
   int count;
   const char *results;    // a letter each
   const char *signature;  // the parameters for people
-  int changed;          // the parameter that a function without results changes, -1 for none
+  int changed;            // the parameter that a function without results changes, -1 for none
   int flags;
 } lt_operator;
 

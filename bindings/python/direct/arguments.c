@@ -264,7 +264,8 @@ static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
       size = PyTuple_Size(o);
       const char **texts = take(a, size);
       for (Py_ssize_t i = 0; texts && i < size; i++)
-        if (PyBytes_AsStringAndSize(PyTuple_GetItem(o, i), (char **)(texts + i), NULL)) return false;
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(o, i), (char **)(texts + i), NULL))
+          return false;
       v->list.data = texts, v->list.length = size;
       return texts;
   }
@@ -316,7 +317,7 @@ static verdict convert(const function *f, char kind, PyObject *o, PyObject *name
   }
   bool address = kind == 'f';
   if (read(address ? kind : capital, o, a, v)) return YES;
-  bool one = f->count - f->first == 1;
+  bool one = f->count - f->first == 1 || name == f->s->out;
   if (!one && !is_strange(a->s, capital, o)) return NO;
   if (!a->asks) return ASK;
   PyObject *made = ask(f, capital, o, name, a);
@@ -458,17 +459,17 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
   const lt_parameter *p = o->op->parameters;
   int count = o->op->count, last = o->positional - 1, spread = -1;
   verdict fits = YES;
+  void *one;
   if (n < o->required && !names && f->count - f->first > 1) return NO;
   char kind = last < 0 ? 0 : o->kinds[last];
   if (!names && n >= o->least && n <= last + 1 && kind != 'R') {
-    for (Py_ssize_t i = 0; i < n && fits == YES; i++)
-      fits = take_one(f, o, (int)i, args[i], a);
+    for (Py_ssize_t i = 0; i < n && fits == YES; i++) fits = take_one(f, o, (int)i, args[i], a);
     for (Py_ssize_t i = n; i < count; i++) a->values[i] = p[i].absent;
     a->first = n ? args[0] : NULL, a->changed = o->changed < n ? args[o->changed] : NULL;
     return fits;
   }
   if ((kind == 'V' && n > last + 1) ||
-      (kind == 'R' && n >= last && !(n == last + 1 && size_of(a->s, args[last]) >= 0)))
+      (kind == 'R' && n >= last && (n != last + 1 || read_tensor(a->s, args[last], &one))))
     spread = last;
   else if (n > last + 1)
     return too_many(f, o, n);

@@ -48,7 +48,7 @@ enum {
   Py_tp_descr_get = 54,
   Py_tp_new = 65,
   Py_tp_members = 72,
-    Py_tp_free = 74,
+  Py_tp_free = 74,
 };
 enum { T_PYSSIZET = 19, T_ULONGLONG = 18, READONLY = 1 };
 enum {

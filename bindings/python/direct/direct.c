@@ -98,8 +98,8 @@ static PyObject *no_overload(const function *f, PyObject *const *args, Py_ssize_
 }
 
 // The result of the first overload that fits. Where `asks`, values of unknown classes are
-// converted, and arguments that fit nothing raise an exception; otherwise the result is NULL without
-// one for them.
+// converted, and arguments that fit nothing raise an exception; otherwise the result is NULL
+// without one for them.
 static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, PyObject *names,
                         bool asks) {
   PyObject *result = NULL;
@@ -208,8 +208,8 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return PyType_GenericAlloc(type, 0);
 }
 
-// The owner of lent memory may be freed with the tensor, by Python code. An exception that is on its
-// way has to arrive.
+// The owner of lent memory may be freed with the tensor, by Python code. An exception that is on
+// its way has to arrive.
 static void tensor_dealloc(PyObject *self) {
   PyObject *type, *value, *trace;
   bool raised = PyErr_Occurred();
@@ -293,8 +293,8 @@ EXPORT PyObject *direct_function_class(const state *s) { return (PyObject *)s->f
 // Tells what the Python side has, in the order in which it is taken here.
 EXPORT bool direct_start(state *s, PyObject *python) {
   PyObject *tensor_class, *size_class, *dtypes;
-  PyObject **const all[] = {&tensor_class,  &size_class,     &dtypes,         &s->cpu,
-                            &s->failure,    &s->dispatch,    &s->nobody};
+  PyObject **const all[] = {&tensor_class, &size_class,  &dtypes,   &s->cpu,
+                            &s->failure,   &s->dispatch, &s->nobody};
   Py_ssize_t n = sizeof all / sizeof *all;
   if (PyTuple_Size(python) != n) return false;
   Py_IncRef(python);
@@ -356,11 +356,11 @@ static bool fill(overload *o, const char *name, bool inplace) {
   return (o->op = op);
 }
 
-// A callable of operators, of which it chooses the first that fits, named in `operators` with spaces
-// between, or one that does what `how` tells. `fallback` is the Python function that acts where no
-// operator fits, `explains` what has an error of its own for a refused call, or converts the other
-// operand; `tuple` the type of several results; all may be None. Gives None when there is no such
-// operator.
+// A callable of operators, of which it chooses the first that fits, named in `operators` with
+// spaces between, or one that does what `how` tells. `fallback` is the Python function that acts
+// where no operator fits, `explains` what has an error of its own for a refused call, or converts
+// the other operand; `tuple` the type of several results; all may be None. Gives None when there is
+// no such operator.
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {

@@ -1,5 +1,5 @@
-// Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it, and
-// callables that turn a call's arguments into those of a word form, by what the library's table
+// Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it,
+// and callables that turn a call's arguments into those of a word form, by what the library's table
 // tells of the operator (../../../capi/value.h), and its results into Python objects.
 // A call is matched twice at most. First every value is taken as it is: tensors, Python's own
 // numbers, tuples, lists. Where a value is of a class that this code does not know, the arguments
@@ -56,12 +56,12 @@ typedef struct {
 // One overload of a callable.
 typedef struct {
   const lt_operator *op;
-  int mode;                    // LT_AS_FUNCTION or LT_AS_INPLACE
-  int positional;              // how many parameters may be given by position
-  int required;                // how many have no default
-  int least;                   // how many, where nothing is named, are all that has to be looked at
-  bool makes;                  // its result is one tensor
-  int changed;  // the parameter that is changed and given back, beyond the last for none
+  int mode;        // LT_AS_FUNCTION or LT_AS_INPLACE
+  int positional;  // how many parameters may be given by position
+  int required;    // how many have no default
+  int least;       // how many, where nothing is named, are all that has to be looked at
+  bool makes;      // its result is one tensor
+  int changed;     // the parameter that is changed and given back, beyond the last for none
   char kinds[MOST_PARAMETERS];
   bool tensors[MOST_PARAMETERS];  // where one tensor may be given
   PyObject *names[MOST_PARAMETERS];
@@ -92,8 +92,8 @@ typedef struct {
 enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
-// operand on the right, as __getitem__; as tensor(data, dtype=), as the functions that make a tensor
-// of a DLPack capsule and a capsule of a tensor.
+// operand on the right, as __getitem__; as tensor(data, dtype=), as the functions that make a
+// tensor of a DLPack capsule and a capsule of a tensor.
 enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS };
 
 // The arguments of one call.
@@ -102,11 +102,11 @@ typedef struct {
   lt_value values[MOST_PARAMETERS + MOST_RESULTS];
   int64_t numbers[MOST_NUMBERS];  // what lists and addresses among the values point to
   int used;
-  bool asks;        // values of unknown classes are converted
-  bool number;      // the operand is one
-  void *blocks;     // for lists that are too long for `numbers`, freed after the call
-  void *operand;    // the tensor made of a number, freed after the call
-  int keeps;        // objects that stay alive through the call
+  bool asks;      // values of unknown classes are converted
+  bool number;    // the operand is one
+  void *blocks;   // for lists that are too long for `numbers`, freed after the call
+  void *operand;  // the tensor made of a number, freed after the call
+  int keeps;      // objects that stay alive through the call
   PyObject *kept[MOST_KEPT];
   PyObject *out, *first, *changed;  // what is given for out=, first, and for what is changed
 } arguments;

@@ -12,9 +12,7 @@ PyObject *number_of(const tensor_scalar *s) {
   return PyComplex_FromDoubles(s->value.f.re, s->value.f.im);
 }
 
-static PyObject *text_of(const char *text) {
-  return text ? PyUnicode_FromString(text) : NULL;
-}
+static PyObject *text_of(const char *text) { return text ? PyUnicode_FromString(text) : NULL; }
 
 // A tuple of a list's tensors, or of its texts. None of what it holds is left on failure.
 static PyObject *tuple_of(const state *s, const lt_value *v, bool texts) {

@@ -4,7 +4,7 @@ import copyreg
 import ctypes
 import os
 import sys
-from ctypes import POINTER, c_bool, c_char, c_char_p, c_int, c_void_p, py_object
+from ctypes import c_bool, c_char, c_char_p, c_int, c_void_p, py_object
 from operator import attrgetter
 
 from . import _overrides

@@ -1,7 +1,7 @@
 """DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays come and go as DLPack."""
 
 import sys
-from ctypes import CFUNCTYPE, c_bool, c_char_p, c_int, c_void_p, cast, py_object
+from ctypes import c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
 from . import _direct, _dtypes
 from . import gen_functions as _f

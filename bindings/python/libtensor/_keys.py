@@ -28,6 +28,8 @@ def item(k):
     if k.__class__ in KNOWN or isinstance(k, Tensor):
         return k
     if k.__class__ is slice:
+        if not k.step and k.step is not None:
+            raise ValueError("slice step cannot be zero")
         return slice(*map(bound, (k.start, k.stop, k.step)))
     if hasattr(k, "__index__") and not getattr(k, "shape", ()):
         found = k.__index__()
