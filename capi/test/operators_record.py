@@ -28,6 +28,7 @@ FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_la
 LARGEST = 2000  # bytes of a tensor's storage
 CANDIDATES = 8  # calls that are kept for one C function
 STATUSES = 1 << 12  # LT_STATUSES
+NONE = -(2**63)  # TENSOR_NONE
 
 
 class Unsuitable(Exception):
@@ -113,7 +114,7 @@ def read(kind, value):
         case "bool":
             return None if optional and value.i == -1 else bool(value.i)
         case "int":
-            return None if optional and value.i == _library.ABSENT else value.i
+            return None if optional and value.i == NONE else value.i
         case "float" if optional:
             return number(ctypes.c_double.from_address(value.pointer).value) if value.pointer else None
         case "float":
