@@ -25,7 +25,7 @@ bool read_int(PyObject *o, int64_t *to) {
   return false;
 }
 
-static bool read_number(PyObject *o, tensor_scalar *to) {
+bool read_number(PyObject *o, tensor_scalar *to) {
   if (o->type == &PyFloat_Type) {
     *to = tensor_float(PyFloat_AsDouble(o));
   } else if (o->type == &PyLong_Type) {

@@ -61,7 +61,7 @@ enum {
 
 extern PyObject _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, _Py_EllipsisObject,
     _Py_NotImplementedStruct;
-extern PyObject *PyExc_TypeError;
+extern PyObject *PyExc_TypeError, *PyExc_RuntimeError;
 extern PyTypeObject PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyList_Type,
     PySlice_Type, PyUnicode_Type;
 
@@ -87,6 +87,8 @@ unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 void *PyLong_AsVoidPtr(PyObject *);
 PyObject *PyLong_FromVoidPtr(void *);
 double PyFloat_AsDouble(PyObject *);
+double PyLong_AsDouble(PyObject *);
+PyObject *PyObject_Str(PyObject *);
 double PyComplex_RealAsDouble(PyObject *);
 double PyComplex_ImagAsDouble(PyObject *);
 int PyBytes_AsStringAndSize(PyObject *, char **, Py_ssize_t *);

@@ -364,14 +364,14 @@ static bool fill(overload *o, const char *name, bool inplace) {
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
-  static const vectorcall calls[] = {call,        operates, reflects, subscript,
-                                     make_tensor, receive,  lend};
+  static const vectorcall calls[] = {call,        operates,         reflects, subscript,
+                                     make_tensor, make_of_sequence, receive,  lend};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;
   f->first = how == SUBSCRIPTS ? 2 : 0;
   f->name = held(name), f->fallback = held(fallback);
-  *(how == OPERATES || how == REFLECTS ? &f->other : &f->explains) = held(explains);
+  *(how == CALLS ? &f->explains : &f->other) = held(explains);
   f->tuple = (PyTypeObject *)held(tuple);
   if (!*operators) return (PyObject *)f;
   f->overloads = calloc(MOST_OVERLOADS, sizeof *f->overloads);

@@ -76,7 +76,7 @@ typedef struct {
   state *s;
   PyObject *dict, *name;
   PyObject *fallback;   // the Python function that acts where no overload fits as it is, or NULL
-  PyObject *other;      // converts the other operand, or NULL
+  PyObject *other;      // converts the other operand, or an item of a sequence, or NULL
   PyObject *explains;   // refuses the first argument of what the library has refused, or NULL
   PyTypeObject *tuple;  // of several results
   bool overridable;     // arguments with __torch_function__ take its calls over
@@ -92,9 +92,9 @@ typedef struct {
 enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
-// operand on the right, as __getitem__; as tensor(data, dtype=), as the functions that make a
-// tensor of a DLPack capsule and a capsule of a tensor.
-enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS };
+// operand on the right, as __getitem__; as tensor(data, dtype=), and as what makes a tensor of any
+// sequence; as the functions that make a tensor of a DLPack capsule and a capsule of a tensor.
+enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
 
 // The arguments of one call.
 typedef struct {
@@ -115,6 +115,8 @@ typedef struct {
 // exception.
 typedef enum { NO, YES, ASK, FAILED } verdict;
 
+struct lt_list;
+
 // The library's functions, in the order of _direct.py's list.
 typedef struct {
   const lt_operator *(*find)(const char *);
@@ -129,12 +131,15 @@ typedef struct {
   tensor_device (*device)(const void *);
   tensor_status (*data)(const void *, void **);
   tensor_status (*operand)(tensor_scalar, void **);
-  tensor_status (*make)(const void *, const int64_t *, int64_t, tensor_dtype, void **);
-  tensor_status (*default_dtype)(tensor_dtype *);
   tensor_status (*default_device)(tensor_device *);
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
   tensor_status (*from_dlpack)(void *, bool, void **);
   void (*free_dlpack)(void *, bool);
+  void (*list_begin)(struct lt_list *, tensor_dtype);
+  tensor_status (*list_open)(struct lt_list *, int64_t);
+  tensor_status (*list_number)(struct lt_list *, tensor_scalar, tensor_dtype);
+  tensor_status (*list_beyond)(struct lt_list *, const char *, double);
+  tensor_status (*list_end)(struct lt_list *, void **);
 } library_functions;
 
 extern library_functions library;
@@ -146,6 +151,7 @@ static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_
 bool read_plain_tensor(const state *s, PyObject *o, void **handle);
 bool read_tensor(const state *s, PyObject *o, void **handle);
 bool read_int(PyObject *o, int64_t *to);
+bool read_number(PyObject *o, tensor_scalar *to);
 bool read_dtype(const state *s, PyObject *o, int64_t *to);
 bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step);
 
@@ -181,6 +187,7 @@ PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args
 // Vectorcalls.
 PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 

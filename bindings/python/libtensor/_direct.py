@@ -12,12 +12,13 @@ from ._errors import failure
 from ._library import folders, library, path
 
 NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
-CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS = range(7)
+CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(8)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
     *("operator", "free", "list_free", "string_free", "string_list_free", "dim", "sizes", "strides", "get_dtype", "dtype_size", "get_device"),
-    *("data_ptr", "scalar_operand", "from_data", "get_default_dtype", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free"),
+    *("data_ptr", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free"),
+    *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
 )
 
 
@@ -85,7 +86,7 @@ def overridable(name):
 
 def function(name, operators="", how=CALLS, inplace=False, fallback=None, explains=None, results=None):
     """A callable without a name and documentation that Python sees. `explains` refuses the first argument of a call that the library
-    has refused; of an operator with two operands it converts the other one."""
+    has refused; of an operator with two operands it converts the other one, and of what takes sequences an item."""
     taken_over = overridable(name) and how < MAKES_TENSOR
     made = d_function(state, name, operators.encode(), inplace, how, taken_over, fallback, explains, results)
     if made is None:
@@ -111,9 +112,9 @@ def first(names, how=CALLS, inplace=False):
     return lambda fallback: described(function(fallback.__name__, names, how, inplace, fallback), fallback)
 
 
-def special(how):
-    """The decorator of a function of its own kind."""
-    return first("", how)
+def special(how, item=None):
+    """The decorator of a function of its own kind; `item` converts items of sequences."""
+    return lambda fallback: described(function(fallback.__name__, how=how, fallback=fallback, explains=item), fallback)
 
 
 def open_to_overrides(fallback):
