@@ -24,7 +24,7 @@ static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TE
 
 void tensor_list_begin(lt_list *l, tensor_dtype dtype) {
   l->dtype = dtype, l->whole = is_integral(dtype), l->leaf = false;
-  l->straight = LT_COMPLEX, l->held = LT_BOOLS;
+  l->straight = LT_NONE_YET, l->held = LT_BOOLS;
   l->kinds = 0, l->dtypes = 0, *l->beyond = 0, l->depth = l->dims = 0;
   l->items = l->at = l->end = l->few, l->room = l->few + LT_FEW;
 }
@@ -81,8 +81,9 @@ static tensor_status widen(lt_list *l, lt_numbers kind) {
 
 // Numbers written without a call count among those of the innermost list.
 static void settle(lt_list *l) {
-  if (l->straight != LT_COMPLEX) l->left[l->depth - 1] = l->end - l->at;
-  l->straight = LT_COMPLEX, l->end = l->at;
+  if (l->straight == LT_NONE_YET) return;
+  l->left[l->depth - 1] = (l->end - l->at) / width(l);
+  l->straight = LT_NONE_YET;
 }
 
 // Where the next item stands: its position in its list.
@@ -130,11 +131,10 @@ static tensor_status expect_number(lt_list *l, const char *what) {
 
 // Lets the following numbers of a kind that was met be written without a call.
 static void go_straight(lt_list *l, lt_numbers kind) {
-  bool floats = kind == LT_FLOATS;
-  if (!l->depth || l->held == LT_COMPLEX || floats != (l->held == LT_FLOATS)) return;
+  if (!l->depth || !(l->kinds >> kind & 1) || (kind >= LT_FLOATS && kind != l->held)) return;
   int64_t left = l->left[l->depth - 1];
-  if (!(l->kinds >> kind & 1) || reserve(l, left)) return;
-  l->straight = kind, l->end = l->at + left;
+  if (reserve(l, left)) return;
+  l->straight = kind, l->end = l->at + left * width(l);
 }
 
 // ------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ tensor_status tensor_list_number(lt_list *l, tensor_scalar n, tensor_dtype dtype
   if (status) return status;
   l->dtypes |= known ? (uint64_t)1 << dtype : 0;
   l->kinds |= known ? 0 : 1U << kind;
-  go_straight(l, l->held == LT_FLOATS ? LT_FLOATS : kind);
+  go_straight(l, l->held < LT_FLOATS ? kind : l->held);
   return TENSOR_OK;
 }
 
@@ -252,10 +252,10 @@ static tensor_status infer(const lt_list *l, tensor_dtype *to) {
   tensor_status status = TENSOR_OK;
   bool none = true;
   *to = TENSOR_BOOL;
-  for (int d = 0; d < 64 && !status; d++) {
-    if (!(l->dtypes >> d & 1)) continue;
-    status = none ? TENSOR_OK : tensor_promote_types(*to, (tensor_dtype)d, to);
-    if (none) *to = (tensor_dtype)d;
+  for (uint64_t left = l->dtypes; left && !status; left &= left - 1) {
+    tensor_dtype d = (tensor_dtype)__builtin_ctzll(left);
+    status = none ? TENSOR_OK : tensor_promote_types(*to, d, to);
+    if (none) *to = d;
     none = false;
   }
   // Of several kinds the last one counts.

@@ -12,7 +12,7 @@
 enum { LT_DEEPEST = 64, LT_FEW = 32 };
 
 // What numbers are. Those of several kinds are kept as the last of theirs.
-typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX } lt_numbers;
+typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;
 
 // What has been told. 8 bytes of `items` hold an integer or a float, 16 a complex number.
 typedef struct lt_list {
@@ -54,6 +54,12 @@ TENSOR_API tensor_status tensor_list_end(lt_list *l, tensor_t **out);
 static inline bool lt_list_float(lt_list *l, double x) {
   if (l->straight != LT_FLOATS || l->at == l->end) return false;
   return __builtin_memcpy(l->at++, &x, sizeof x), true;
+}
+
+static inline bool lt_list_complex(lt_list *l, double re, double im) {
+  if (l->straight != LT_COMPLEX || l->at == l->end) return false;
+  __builtin_memcpy(l->at++, &re, sizeof re);
+  return __builtin_memcpy(l->at++, &im, sizeof im), true;
 }
 
 static inline bool lt_list_whole(lt_list *l, lt_numbers kind, int64_t x) {

@@ -78,15 +78,19 @@ static bool tell_strange(walk *w, PyObject *o, int depth) {
 }
 
 static bool tell(walk *w, PyObject *o, int depth) {
-  int64_t whole;
+  int64_t whole = o == &_Py_TrueStruct;
+  bool straight = false;
   if (o->type == &PyFloat_Type) return tell_float(w, o);
-  if (o->type == &PyLong_Type && read_int(o, &whole) && lt_list_whole(&w->l, LT_INTS, whole))
-    return true;
   if (o->type == &PyList_Type || o->type == &PyTuple_Type) return tell_items(w, o, depth);
-  if (o->type == &PyLong_Type || o == &_Py_TrueStruct || o == &_Py_FalseStruct ||
-      o->type == &PyComplex_Type)
-    return tell_number(w, o, TENSOR_DTYPE_NONE);
-  return tell_strange(w, o, depth);
+  if (o->type == &PyLong_Type)
+    straight = read_int(o, &whole) && lt_list_whole(&w->l, LT_INTS, whole);
+  else if (whole || o == &_Py_FalseStruct)
+    straight = lt_list_whole(&w->l, LT_BOOLS, whole);
+  else if (o->type == &PyComplex_Type)
+    straight = lt_list_complex(&w->l, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+  else
+    return tell_strange(w, o, depth);
+  return straight || tell_number(w, o, TENSOR_DTYPE_NONE);
 }
 
 // A tensor of nested lists of numbers, of the dtype that they have together for None.
