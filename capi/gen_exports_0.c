@@ -74,22 +74,6 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_add(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_add(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_add_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_add_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_add_(lt_value *a) { return tensor_add_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
-TENSOR_API intptr_t tensor_words_add_scalar_(lt_value *a) { return tensor_add_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sub", "out");
   lt_value a[3];
@@ -162,22 +146,6 @@ TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scal
   tensor_status status = lt_invoke(&frame, "sub");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sub(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sub_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sub_(lt_value *a) { return tensor_sub_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
-TENSOR_API intptr_t tensor_words_sub_scalar_(lt_value *a) { return tensor_sub_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "subtract", "out");
@@ -252,22 +220,6 @@ TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_subtract(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_subtract(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_subtract_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_subtract_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_subtract_(lt_value *a) { return tensor_subtract_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
-TENSOR_API intptr_t tensor_words_subtract_scalar_(lt_value *a) { return tensor_subtract_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "rsub", "out");
   lt_value a[3];
@@ -295,18 +247,6 @@ TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_rsub(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rsub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_rsub_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rsub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -376,22 +316,6 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mul(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mul(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_mul_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mul_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_mul_(lt_value *a) { return tensor_mul_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_mul_scalar_(lt_value *a) { return tensor_mul_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "multiply", "out");
   lt_value a[2];
@@ -458,22 +382,6 @@ TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor
   tensor_status status = lt_invoke(&frame, "multiply");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_multiply(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_multiply(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_multiply_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_multiply_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_multiply_(lt_value *a) { return tensor_multiply_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_multiply_scalar_(lt_value *a) { return tensor_multiply_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "div", "out");
@@ -548,22 +456,6 @@ TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_div(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_div(a[0].pointer, a[1].pointer, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_div_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_div_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_div_(lt_value *a) { return tensor_div_(a[0].pointer, a[1].pointer, a[2].text); }
-
-TENSOR_API intptr_t tensor_words_div_scalar_(lt_value *a) { return tensor_div_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
-
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "divide", "out");
   lt_value a[3];
@@ -637,22 +529,6 @@ TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_divide(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_divide(a[0].pointer, a[1].pointer, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_divide_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_divide_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_divide_(lt_value *a) { return tensor_divide_(a[0].pointer, a[1].pointer, a[2].text); }
-
-TENSOR_API intptr_t tensor_words_divide_scalar_(lt_value *a) { return tensor_divide_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
-
 TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "true_divide", "out");
   lt_value a[2];
@@ -719,22 +595,6 @@ TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, ten
   tensor_status status = lt_invoke(&frame, "true_divide");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_true_divide(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_true_divide(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_true_divide_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_true_divide_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_true_divide_(lt_value *a) { return tensor_true_divide_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_true_divide_scalar_(lt_value *a) { return tensor_true_divide_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "floor_divide", "out");
@@ -803,22 +663,6 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_floor_divide(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_floor_divide(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_floor_divide_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_floor_divide_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_floor_divide_(lt_value *a) { return tensor_floor_divide_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_floor_divide_scalar_(lt_value *a) { return tensor_floor_divide_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "remainder", "out");
   lt_value a[2];
@@ -885,22 +729,6 @@ TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tenso
   tensor_status status = lt_invoke(&frame, "remainder");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_remainder(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_remainder(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_remainder_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_remainder_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_remainder_(lt_value *a) { return tensor_remainder_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_remainder_scalar_(lt_value *a) { return tensor_remainder_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmod", "out");
@@ -969,22 +797,6 @@ TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmod(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fmod_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmod_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fmod_(lt_value *a) { return tensor_fmod_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_fmod_scalar_(lt_value *a) { return tensor_fmod_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "pow", "out");
   lt_value a[2];
@@ -1051,22 +863,6 @@ TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scal
   tensor_status status = lt_invoke(&frame, "pow");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_pow(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_pow(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_pow_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_pow_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_pow_(lt_value *a) { return tensor_pow_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_pow_scalar_(lt_value *a) { return tensor_pow_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "float_power", "out");
@@ -1135,22 +931,6 @@ TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_float_power(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_float_power(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_float_power_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_float_power_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_float_power_(lt_value *a) { return tensor_float_power_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_float_power_scalar_(lt_value *a) { return tensor_float_power_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "neg", "out");
   lt_value a[1];
@@ -1179,14 +959,6 @@ TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "neg");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_neg(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_neg(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_neg_(lt_value *a) { return tensor_neg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "negative", "out");
@@ -1217,14 +989,6 @@ TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_negative(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_negative(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_negative_(lt_value *a) { return tensor_negative_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "positive", "out");
   lt_value a[1];
@@ -1235,12 +999,6 @@ TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_positive(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_positive(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_square(const tensor_t *self, tensor_t **out) {
@@ -1272,14 +1030,6 @@ TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_square(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_square(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_square_(lt_value *a) { return tensor_square_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "reciprocal", "out");
   lt_value a[1];
@@ -1308,14 +1058,6 @@ TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *o
   tensor_status status = lt_invoke(&frame, "reciprocal");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_reciprocal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_reciprocal(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "abs", "out");
@@ -1346,14 +1088,6 @@ TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_abs(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_abs(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_abs_(lt_value *a) { return tensor_abs_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "absolute", "out");
   lt_value a[1];
@@ -1382,14 +1116,6 @@ TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out
   tensor_status status = lt_invoke(&frame, "absolute");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_absolute(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_absolute(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_absolute_(lt_value *a) { return tensor_absolute_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sign", "out");
@@ -1420,14 +1146,6 @@ TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sign(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sign(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sgn", "out");
   lt_value a[1];
@@ -1456,14 +1174,6 @@ TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "sgn");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sgn(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sgn(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sgn_(lt_value *a) { return tensor_sgn_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "copysign", "out");
@@ -1532,22 +1242,6 @@ TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_copysign(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_copysign(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_copysign_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_copysign_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_copysign_(lt_value *a) { return tensor_copysign_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_copysign_scalar_(lt_value *a) { return tensor_copysign_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcmul", "out");
   lt_value a[4];
@@ -1586,14 +1280,6 @@ TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addcmul(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addcmul(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addcmul_(lt_value *a) { return tensor_addcmul_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
-
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcdiv", "out");
   lt_value a[4];
@@ -1631,14 +1317,6 @@ TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t
   tensor_status status = lt_invoke(&frame, "addcdiv");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_addcdiv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addcdiv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addcdiv_(lt_value *a) { return tensor_addcdiv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out) {
   LT_RESULT(out, "lerp", "out");
@@ -1713,22 +1391,6 @@ TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lerp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lerp(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lerp_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lerp_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lerp_(lt_value *a) { return tensor_lerp_(a[0].pointer, a[1].pointer, a[2].pointer); }
-
-TENSOR_API intptr_t tensor_words_lerp_scalar_(lt_value *a) { return tensor_lerp_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_set_requires_grad(const tensor_t *self, bool requires_grad) {
   lt_value a[2];
   lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
@@ -1750,13 +1412,6 @@ TENSOR_API tensor_status tensor_requires_grad(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_requires_grad(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_requires_grad(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_leaf", "out");
   lt_value a[1];
@@ -1766,13 +1421,6 @@ TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_leaf(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_leaf(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -1812,12 +1460,6 @@ TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_grad(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_grad(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *grad) {
   lt_value a[2];
   lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
@@ -1847,13 +1489,6 @@ TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_retains_grad(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_retains_grad(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
@@ -1861,8 +1496,6 @@ TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "detach_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_detach_(lt_value *a) { return tensor_detach_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *const *gradients, int64_t gradients_len, int32_t retain_graph, bool create_graph, const tensor_t *const *inputs, int64_t inputs_len) {
   lt_value a[5];
@@ -1961,22 +1594,6 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_eq(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eq(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_eq_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eq_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_eq_(lt_value *a) { return tensor_eq_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_eq_scalar_(lt_value *a) { return tensor_eq_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
@@ -2043,22 +1660,6 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
   tensor_status status = lt_invoke(&frame, "ne");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_ne(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ne(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ne_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ne_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ne_(lt_value *a) { return tensor_ne_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_ne_scalar_(lt_value *a) { return tensor_ne_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
@@ -2127,22 +1728,6 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_not_equal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_not_equal(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_not_equal_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_not_equal_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_not_equal_(lt_value *a) { return tensor_not_equal_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_not_equal_scalar_(lt_value *a) { return tensor_not_equal_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
@@ -2209,22 +1794,6 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
   tensor_status status = lt_invoke(&frame, "lt");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_lt(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lt(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lt_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lt_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lt_(lt_value *a) { return tensor_lt_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_lt_scalar_(lt_value *a) { return tensor_lt_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
@@ -2293,22 +1862,6 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_less(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_(lt_value *a) { return tensor_less_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_less_scalar_(lt_value *a) { return tensor_less_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
@@ -2375,22 +1928,6 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
   tensor_status status = lt_invoke(&frame, "le");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_le(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_le(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_le_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_le_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_le_(lt_value *a) { return tensor_le_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_le_scalar_(lt_value *a) { return tensor_le_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
@@ -2459,22 +1996,6 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_less_equal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less_equal(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_equal_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less_equal_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_equal_(lt_value *a) { return tensor_less_equal_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_less_equal_scalar_(lt_value *a) { return tensor_less_equal_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
@@ -2541,22 +2062,6 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
   tensor_status status = lt_invoke(&frame, "gt");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gt(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gt(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_gt_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gt_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_gt_(lt_value *a) { return tensor_gt_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_gt_scalar_(lt_value *a) { return tensor_gt_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
@@ -2625,22 +2130,6 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_greater(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_(lt_value *a) { return tensor_greater_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_greater_scalar_(lt_value *a) { return tensor_greater_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
@@ -2707,22 +2196,6 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
   tensor_status status = lt_invoke(&frame, "ge");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_ge(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ge(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ge_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ge_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ge_(lt_value *a) { return tensor_ge_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_ge_scalar_(lt_value *a) { return tensor_ge_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
@@ -2791,22 +2264,6 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_greater_equal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater_equal(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_equal_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater_equal_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_equal_(lt_value *a) { return tensor_greater_equal_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_greater_equal_scalar_(lt_value *a) { return tensor_greater_equal_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
@@ -2817,13 +2274,6 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_equal(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_equal(a[0].pointer, a[1].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -2843,12 +2293,6 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isclose(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
@@ -2865,13 +2309,6 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_allclose(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_allclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
@@ -2882,12 +2319,6 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_isnan(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isnan(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
@@ -2902,12 +2333,6 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isinf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isinf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
@@ -2920,12 +2345,6 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isfinite(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isfinite(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
@@ -2936,12 +2355,6 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_isreal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isreal(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
@@ -2965,12 +2378,6 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isposinf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isposinf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
@@ -2992,12 +2399,6 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isneginf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isneginf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
@@ -3017,12 +2418,6 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_signbit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_signbit(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
@@ -3048,12 +2443,6 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_complex_parts(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_complex_parts(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
@@ -3077,12 +2466,6 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_polar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_polar(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
@@ -3093,12 +2476,6 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_real(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_real(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
@@ -3113,12 +2490,6 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_imag(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_imag(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
@@ -3129,12 +2500,6 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_view_as_real(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_as_real(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
@@ -3149,12 +2514,6 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as_complex(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_as_complex(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
@@ -3165,12 +2524,6 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_conj(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_conj(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
@@ -3202,14 +2555,6 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_conj_physical(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_conj_physical(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_conj_physical_(lt_value *a) { return tensor_conj_physical_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
@@ -3222,12 +2567,6 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resolve_conj(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_resolve_conj(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
@@ -3238,12 +2577,6 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_resolve_neg(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_resolve_neg(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
@@ -3267,12 +2600,6 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_angle(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_angle(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
@@ -3286,12 +2613,6 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clone(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clone(a[0].pointer, TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
@@ -3303,12 +2624,6 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_contiguous(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
@@ -3327,12 +2642,6 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_to_options(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_to_options(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), a[4].i, a[5].i, TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
@@ -3355,10 +2664,6 @@ TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, 
   tensor_status status = lt_invoke(&frame, "copy_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_copy_(lt_value *a) { return tensor_copy_(a[0].pointer, a[1].pointer, a[2].i); }
-
-TENSOR_API intptr_t tensor_words_copy__scalar(lt_value *a) { return tensor_copy__scalar(a[0].pointer, a[1].scalar, a[2].i); }
 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
@@ -3406,22 +2711,6 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fill(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fill(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fill_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fill_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fill_(lt_value *a) { return tensor_fill_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_fill_scalar_(lt_value *a) { return tensor_fill_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
@@ -3429,8 +2718,6 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_zero_(lt_value *a) { return tensor_zero_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
@@ -3457,13 +2744,6 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_contiguous(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
@@ -3477,13 +2757,6 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_set_to(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_set_to(a[0].pointer, a[1].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
   lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
@@ -3493,8 +2766,6 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
   tensor_status status = lt_invoke(&frame, "resize_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_resize_(lt_value *a) { return tensor_resize_(a[0].pointer, a[1].list.data, a[1].list.length, TENSOR_FORMAT_NONE); }
 
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
@@ -3523,12 +2794,6 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow_copy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_narrow_copy(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
   lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
@@ -3539,8 +2804,6 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resize_as_(lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, TENSOR_FORMAT_NONE); }
-
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
@@ -3548,8 +2811,6 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_set_(lt_value *a) { return tensor_set_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
@@ -3559,8 +2820,6 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
   tensor_status status = lt_invoke(&frame, "set_.tensor");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_set__tensor(lt_value *a) { return tensor_set__tensor(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
@@ -3573,8 +2832,6 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
   tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_set__tensor_geometry(lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
@@ -3607,8 +2864,6 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fill_diagonal_(lt_value *a) { return tensor_fill_diagonal_(a[0].pointer, a[1].scalar, a[2].i); }
-
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
@@ -3636,12 +2891,6 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zeros(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_zeros(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
@@ -3667,12 +2916,6 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   LT_OUTPUT(frame.out[0], out, "ones", "out");
   tensor_status status = lt_invoke(&frame, "ones");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ones(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ones(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3704,12 +2947,6 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_full(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_full(a[0].list.data, a[0].list.length, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
@@ -3739,12 +2976,6 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
@@ -3759,12 +2990,6 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_empty_strided(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty_strided(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3783,12 +3008,6 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty_permuted(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty_permuted(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
@@ -3802,12 +3021,6 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_scalar_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scalar_tensor(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3837,12 +3050,6 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
   tensor_status status = lt_invoke(&frame, "arange.start");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_arange_start(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arange_start(a[0].scalar, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3876,12 +3083,6 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arange_start_step(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arange_start_step(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
@@ -3907,12 +3108,6 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   LT_OUTPUT(frame.out[0], out, "arange", "out");
   tensor_status status = lt_invoke(&frame, "arange");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_arange(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arange(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3946,12 +3141,6 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_range(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
@@ -3981,12 +3170,6 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   LT_OUTPUT(frame.out[0], out, "linspace", "out");
   tensor_status status = lt_invoke(&frame, "linspace");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_linspace(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4020,12 +3203,6 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_tensor_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
@@ -4057,12 +3234,6 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_tensor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
@@ -4092,12 +3263,6 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_linspace_scalar_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4133,12 +3298,6 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace(a[0].scalar, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
@@ -4170,12 +3329,6 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_logspace_tensor_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4211,12 +3364,6 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_tensor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
@@ -4250,12 +3397,6 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_scalar_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
@@ -4281,12 +3422,6 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   LT_OUTPUT(frame.out[0], out, "eye", "out");
   tensor_status status = lt_invoke(&frame, "eye");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_eye(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eye(a[0].i, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4318,12 +3453,6 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_eye_m(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eye_m(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
@@ -4339,12 +3468,6 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_tril_indices(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tril_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4364,12 +3487,6 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_triu_indices(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_triu_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
@@ -4384,12 +3501,6 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_empty_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -4408,12 +3519,6 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zeros_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_zeros_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
@@ -4428,12 +3533,6 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ones_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ones_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -4453,12 +3552,6 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_full_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_full_like(a[0].pointer, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
@@ -4473,12 +3566,6 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_new_empty(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_empty(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4498,12 +3585,6 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_empty_strided(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_empty_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
@@ -4521,12 +3602,6 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_full(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_full(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
@@ -4541,11 +3616,5 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_new_zeros(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_zeros(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 

@@ -17,12 +17,6 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagonal_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diagonal_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
@@ -36,12 +30,6 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_select_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_select_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -61,12 +49,6 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_slice_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_slice_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, a[5].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
@@ -83,12 +65,6 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_as_strided_scatter(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unravel_index", "out"); LT_RESULT(out_len, "unravel_index", "out_len");
   lt_value a[2];
@@ -101,8 +77,6 @@ TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unravel_index(lt_value *a) { return tensor_unravel_index(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "sum_to_size", "out");
@@ -117,12 +91,6 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sum_to_size(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sum_to_size(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
@@ -135,12 +103,6 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_constant_pad_nd(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_constant_pad_nd(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -175,14 +137,6 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_and(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_and(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_and_(lt_value *a) { return tensor_logical_and_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
@@ -214,14 +168,6 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
   tensor_status status = lt_invoke(&frame, "logical_or");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_logical_or(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_or(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_or_(lt_value *a) { return tensor_logical_or_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_xor", "out");
@@ -255,14 +201,6 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_xor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_xor(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_xor_(lt_value *a) { return tensor_logical_xor_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
@@ -291,14 +229,6 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_logical_not(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_not(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_not_(lt_value *a) { return tensor_logical_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
@@ -367,22 +297,6 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_and(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_and(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_and_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_and_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_and_(lt_value *a) { return tensor_bitwise_and_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_and_scalar_(lt_value *a) { return tensor_bitwise_and_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
@@ -449,22 +363,6 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
   tensor_status status = lt_invoke(&frame, "bitwise_or");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_bitwise_or(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_or(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_or_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or_(lt_value *a) { return tensor_bitwise_or_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar_(lt_value *a) { return tensor_bitwise_or_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
@@ -533,22 +431,6 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_xor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_xor(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_xor_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_(lt_value *a) { return tensor_bitwise_xor_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar_(lt_value *a) { return tensor_bitwise_xor_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "bitwise_not", "out");
   lt_value a[1];
@@ -577,14 +459,6 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_bitwise_not(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_not(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_not_(lt_value *a) { return tensor_bitwise_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
@@ -653,22 +527,6 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_left_shift(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_left_shift(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_left_shift_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_(lt_value *a) { return tensor_bitwise_left_shift_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar_(lt_value *a) { return tensor_bitwise_left_shift_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
@@ -736,22 +594,6 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_right_shift(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_right_shift(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_right_shift_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_(lt_value *a) { return tensor_bitwise_right_shift_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar_(lt_value *a) { return tensor_bitwise_right_shift_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
   lt_value a[2];
@@ -773,12 +615,6 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
   LT_OUTPUT(frame.out[0], out, "matmul", "out");
   tensor_status status = lt_invoke(&frame, "matmul");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_matmul(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_matmul(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
@@ -804,12 +640,6 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_spmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "spmm", "out");
   lt_value a[2];
@@ -831,12 +661,6 @@ TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *m
   LT_OUTPUT(frame.out[0], out, "spmm", "out");
   tensor_status status = lt_invoke(&frame, "spmm");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_spmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_spmm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
@@ -862,12 +686,6 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bmm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
   LT_RESULT(out, "mv", "out");
   lt_value a[2];
@@ -889,12 +707,6 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
   LT_OUTPUT(frame.out[0], out, "mv", "out");
   tensor_status status = lt_invoke(&frame, "mv");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_mv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mv(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
@@ -920,12 +732,6 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_dot(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "vdot", "out");
   lt_value a[2];
@@ -947,12 +753,6 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
   LT_OUTPUT(frame.out[0], out, "vdot", "out");
   tensor_status status = lt_invoke(&frame, "vdot");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_vdot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_vdot(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -978,12 +778,6 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_inner(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_inner(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "outer", "out");
   lt_value a[2];
@@ -1007,12 +801,6 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_outer(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_outer(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
@@ -1034,12 +822,6 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
   LT_OUTPUT(frame.out[0], out, "ger", "out");
   tensor_status status = lt_invoke(&frame, "ger");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ger(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ger(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -1083,14 +865,6 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addmm_(lt_value *a) { return tensor_addmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
@@ -1131,14 +905,6 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
   tensor_status status = lt_invoke(&frame, "baddbmm");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_baddbmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_baddbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_baddbmm_(lt_value *a) { return tensor_baddbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
@@ -1181,14 +947,6 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addbmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addbmm_(lt_value *a) { return tensor_addbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
@@ -1229,14 +987,6 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
   tensor_status status = lt_invoke(&frame, "addmv");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_addmv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addmv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addmv_(lt_value *a) { return tensor_addmv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
@@ -1279,14 +1029,6 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addr(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addr(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addr_(lt_value *a) { return tensor_addr_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
@@ -1298,12 +1040,6 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_einsum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_einsum(a[0].text, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
@@ -1329,12 +1065,6 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "tensordot", "out");
   tensor_status status = lt_invoke(&frame, "tensordot");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_tensordot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tensordot(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
@@ -1364,12 +1094,6 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensordot_dims(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tensordot_dims(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "kron", "out");
   lt_value a[2];
@@ -1393,12 +1117,6 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kron(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_kron(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out) {
   LT_RESULT(out, "cdist", "out");
   lt_value a[4];
@@ -1412,12 +1130,6 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_cdist(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cdist(a[0].pointer, a[1].pointer, a[2].f, a[3].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
@@ -1447,12 +1159,6 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_scalar_operand(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scalar_operand(a[0].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
@@ -1505,13 +1211,6 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_can_cast(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_can_cast(a[0].i, a[1].i, &told);
-  a->i = told;
   return status;
 }
 
@@ -1626,13 +1325,6 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_nonzero(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_nonzero(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
@@ -1642,13 +1334,6 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_conj(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_conj(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -1664,13 +1349,6 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_neg(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_neg(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
@@ -1681,13 +1359,6 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_same_size(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_same_size(a[0].pointer, a[1].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -1720,12 +1391,6 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rand(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rand(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
@@ -1753,12 +1418,6 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   LT_OUTPUT(frame.out[0], out, "randn", "out");
   tensor_status status = lt_invoke(&frame, "randn");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_randn(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randn(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -1794,12 +1453,6 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint(a[0].i, a[1].i, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
@@ -1831,12 +1484,6 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_high(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
@@ -1866,12 +1513,6 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randperm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randperm(a[0].i, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
@@ -1889,12 +1530,6 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rand_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rand_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
@@ -1910,12 +1545,6 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_randn_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randn_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -1937,12 +1566,6 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint_like(a[0].pointer, a[1].i, a[2].i, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
@@ -1959,12 +1582,6 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_randint_like_high(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint_like_high(a[0].pointer, a[1].i, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
@@ -2019,18 +1636,6 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_tensors(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_normal_tensors(a[0].pointer, a[1].pointer, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_normal_tensors_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_normal_tensors_scalar(a[0].pointer, a[1].scalar, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
@@ -2064,12 +1669,6 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_size(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_normal_size(a[0].f, a[1].f, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
@@ -2093,12 +1692,6 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bernoulli(a[0].pointer, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
@@ -2111,12 +1704,6 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_bernoulli_p(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bernoulli_p(a[0].pointer, a[1].f, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
@@ -2146,12 +1733,6 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_multinomial(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_multinomial(a[0].pointer, a[1].i, a[2].i, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
@@ -2165,12 +1746,6 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_poisson(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_poisson(a[0].pointer, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
   lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
@@ -2181,8 +1756,6 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
   tensor_status status = lt_invoke(&frame, "uniform_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_uniform_(lt_value *a) { return tensor_uniform_(a[0].pointer, a[1].f, a[2].f, NULL); }
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
@@ -2195,8 +1768,6 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_(lt_value *a) { return tensor_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
-
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
   lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
@@ -2205,8 +1776,6 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
   tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_random_(lt_value *a) { return tensor_random_(a[0].pointer, NULL); }
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
@@ -2217,8 +1786,6 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
   tensor_status status = lt_invoke(&frame, "random_.to");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_random__to(lt_value *a) { return tensor_random__to(a[0].pointer, a[1].i, NULL); }
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
@@ -2231,8 +1798,6 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_random__from(lt_value *a) { return tensor_random__from(a[0].pointer, a[1].i, a[2].i, NULL); }
-
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
@@ -2242,8 +1807,6 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
   tensor_status status = lt_invoke(&frame, "bernoulli_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_bernoulli_(lt_value *a) { return tensor_bernoulli_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
@@ -2255,8 +1818,6 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli__tensor(lt_value *a) { return tensor_bernoulli__tensor(a[0].pointer, a[1].pointer, NULL); }
-
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
@@ -2266,8 +1827,6 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
   tensor_status status = lt_invoke(&frame, "exponential_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_exponential_(lt_value *a) { return tensor_exponential_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
@@ -2280,8 +1839,6 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cauchy_(lt_value *a) { return tensor_cauchy_(a[0].pointer, a[1].f, a[2].f, NULL); }
-
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
   lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
@@ -2293,8 +1850,6 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log_normal_(lt_value *a) { return tensor_log_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
-
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
@@ -2304,8 +1859,6 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
   tensor_status status = lt_invoke(&frame, "geometric_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_geometric_(lt_value *a) { return tensor_geometric_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
@@ -2419,12 +1972,6 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
@@ -2450,12 +1997,6 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   LT_OUTPUT(frame.out[0], out, "nansum", "out");
   tensor_status status = lt_invoke(&frame, "nansum");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_nansum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nansum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -2485,12 +2026,6 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_prod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_prod(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
@@ -2516,12 +2051,6 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   LT_OUTPUT(frame.out[0], out, "mean", "out");
   tensor_status status = lt_invoke(&frame, "mean");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_mean(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -2551,12 +2080,6 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanmean(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanmean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
@@ -2580,12 +2103,6 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
   LT_OUTPUT(frame.out[0], out, "any", "out");
   tensor_status status = lt_invoke(&frame, "any");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_any(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_any(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -2613,12 +2130,6 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_all(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_all(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
@@ -2632,12 +2143,6 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_count_nonzero(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_count_nonzero(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
@@ -2649,12 +2154,6 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_std(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_std(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -2684,12 +2183,6 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_std_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
@@ -2717,12 +2210,6 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_correction(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_std_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
@@ -2734,12 +2221,6 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_var(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_var(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -2769,12 +2250,6 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_var_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
@@ -2802,12 +2277,6 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_correction(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_var_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
@@ -2822,8 +2291,6 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_std_mean(lt_value *a) { return tensor_std_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.dim", "std");
@@ -2842,8 +2309,6 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
@@ -2861,8 +2326,6 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
@@ -2877,8 +2340,6 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_var_mean(lt_value *a) { return tensor_var_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.dim", "var");
@@ -2897,8 +2358,6 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_mean_dim(lt_value *a) { return tensor_var_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
@@ -2915,8 +2374,6 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_var_mean_correction(lt_value *a) { return tensor_var_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
@@ -2945,12 +2402,6 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   LT_OUTPUT(frame.out[0], out, "norm", "out");
   tensor_status status = lt_invoke(&frame, "norm");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_norm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -2982,12 +2433,6 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_norm_name(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_norm_name(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
@@ -3011,12 +2456,6 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
   LT_OUTPUT(frame.out[0], out, "amax", "out");
   tensor_status status = lt_invoke(&frame, "amax");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_amax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_amax(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -3044,12 +2483,6 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_amin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_amin(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
@@ -3069,12 +2502,6 @@ TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_max(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_max(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -3105,8 +2532,6 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_max_dim(lt_value *a) { return tensor_max_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
@@ -3126,12 +2551,6 @@ TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_min(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_min(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -3162,8 +2581,6 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_min_dim(lt_value *a) { return tensor_min_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
@@ -3187,12 +2604,6 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_max_other(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_max_other(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
@@ -3214,11 +2625,5 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
   tensor_status status = lt_invoke(&frame, "min.other");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_min_other(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_min_other(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 

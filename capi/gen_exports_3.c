@@ -29,8 +29,6 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_aminmax(lt_value *a) { return tensor_aminmax(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
@@ -56,12 +54,6 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argmax(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
@@ -85,12 +77,6 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
   LT_OUTPUT(frame.out[0], out, "argmin", "out");
   tensor_status status = lt_invoke(&frame, "argmin");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argmin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argmin(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
@@ -122,14 +108,6 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_floor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_floor(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_floor_(lt_value *a) { return tensor_floor_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
@@ -158,14 +136,6 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_ceil(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ceil(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ceil_(lt_value *a) { return tensor_ceil_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
@@ -196,14 +166,6 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trunc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trunc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_trunc_(lt_value *a) { return tensor_trunc_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
@@ -232,14 +194,6 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_fix(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fix(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fix_(lt_value *a) { return tensor_fix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
@@ -273,14 +227,6 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_round(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_round(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_round_(lt_value *a) { return tensor_round_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
@@ -309,14 +255,6 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_frac(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_frac(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_frac_(lt_value *a) { return tensor_frac_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
@@ -353,14 +291,6 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_tensor_(lt_value *a) { return tensor_clamp_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
-
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
@@ -395,14 +325,6 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
   tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_clamp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_(lt_value *a) { return tensor_clamp_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
@@ -439,14 +361,6 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clip_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clip_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clip_tensor_(lt_value *a) { return tensor_clip_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
-
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
@@ -481,14 +395,6 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
   tensor_status status = lt_invoke(&frame, "clip");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_clip(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clip(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clip_(lt_value *a) { return tensor_clip_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
@@ -557,22 +463,6 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_min(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_min(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_min_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_min_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_min_(lt_value *a) { return tensor_clamp_min_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_clamp_min_scalar_(lt_value *a) { return tensor_clamp_min_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
@@ -640,22 +530,6 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_max(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_max(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_max_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_max_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_max_(lt_value *a) { return tensor_clamp_max_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_clamp_max_scalar_(lt_value *a) { return tensor_clamp_max_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
@@ -677,12 +551,6 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
   tensor_status status = lt_invoke(&frame, "maximum");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_maximum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_maximum(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -708,12 +576,6 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_minimum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_minimum(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
@@ -735,12 +597,6 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
   tensor_status status = lt_invoke(&frame, "fmax");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_fmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmax(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -766,12 +622,6 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmin(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
@@ -791,14 +641,6 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_relu(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_relu(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_relu_(lt_value *a) { return tensor_relu_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
@@ -852,18 +694,6 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_where(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_where(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_where_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_where_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
@@ -898,14 +728,6 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   tensor_status status = lt_invoke(&frame, "cumsum");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_cumsum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumsum(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_cumsum_(lt_value *a) { return tensor_cumsum_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
@@ -942,14 +764,6 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumprod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumprod(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_cumprod_(lt_value *a) { return tensor_cumprod_(a[0].pointer, a[1].i, a[2].i); }
-
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummax", "values");
   LT_RESULT(indices, "cummax", "indices");
@@ -975,8 +789,6 @@ TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, te
   tensor_status status = lt_invoke(&frame, "cummax");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_cummax(lt_value *a) { return tensor_cummax(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummin", "values");
@@ -1004,8 +816,6 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cummin(lt_value *a) { return tensor_cummin(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
@@ -1027,12 +837,6 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
   tensor_status status = lt_invoke(&frame, "logcumsumexp");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_logcumsumexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logcumsumexp(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -1060,12 +864,6 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logsumexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "softmax", "out");
   lt_value a[3];
@@ -1091,12 +889,6 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_softmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
@@ -1120,12 +912,6 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
   tensor_status status = lt_invoke(&frame, "log_softmax");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_log_softmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
@@ -1155,8 +941,6 @@ TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool
   tensor_status status = lt_invoke(&frame, "sort");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sort(lt_value *a) { return tensor_sort(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "sort.stable", "values");
@@ -1188,8 +972,6 @@ TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t st
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sort_stable(lt_value *a) { return tensor_sort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort", "out");
   lt_value a[3];
@@ -1202,12 +984,6 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argsort(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argsort(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
@@ -1223,12 +999,6 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argsort_stable(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argsort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
@@ -1250,12 +1020,6 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "msort", "out");
   tensor_status status = lt_invoke(&frame, "msort");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_msort(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_msort(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
@@ -1290,8 +1054,6 @@ TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_topk(lt_value *a) { return tensor_topk(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "median", "out");
   lt_value a[1];
@@ -1302,12 +1064,6 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_median(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_median(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -1338,8 +1094,6 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_median_dim(lt_value *a) { return tensor_median_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nanmedian", "out");
   lt_value a[1];
@@ -1350,12 +1104,6 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_nanmedian(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanmedian(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -1385,8 +1133,6 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
   tensor_status status = lt_invoke(&frame, "nanmedian.dim");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_nanmedian_dim(lt_value *a) { return tensor_nanmedian_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "kthvalue", "values");
@@ -1418,8 +1164,6 @@ TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kthvalue(lt_value *a) { return tensor_kthvalue(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "mode", "values");
   LT_RESULT(indices, "mode", "indices");
@@ -1447,8 +1191,6 @@ TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool
   tensor_status status = lt_invoke(&frame, "mode");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_mode(lt_value *a) { return tensor_mode(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
   LT_RESULT(out, "searchsorted", "out");
@@ -1514,18 +1256,6 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_searchsorted(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_searchsorted(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_searchsorted_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_searchsorted_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
   LT_RESULT(out, "bucketize", "out");
   lt_value a[4];
@@ -1582,18 +1312,6 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bucketize(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bucketize(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bucketize_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bucketize_scalar(a[0].scalar, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts) {
   LT_RESULT(output, "unique", "output");
   LT_RESULT(inverse_indices, "unique", "inverse_indices");
@@ -1614,8 +1332,6 @@ TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool r
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unique(lt_value *a) { return tensor_unique(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
-
 TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts) {
   LT_RESULT(output, "unique_consecutive", "output");
   LT_RESULT(inverse_indices, "unique_consecutive", "inverse_indices");
@@ -1634,8 +1350,6 @@ TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool re
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unique_consecutive(lt_value *a) { return tensor_unique_consecutive(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 TENSOR_API tensor_status tensor_isin(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t **out) {
   LT_RESULT(out, "isin", "out");
@@ -1693,18 +1407,6 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isin(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_isin_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isin_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
@@ -1733,14 +1435,6 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_erf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_erf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_erf_(lt_value *a) { return tensor_erf_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
@@ -1771,14 +1465,6 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_erfc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_erfc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_erfc_(lt_value *a) { return tensor_erfc_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
@@ -1807,14 +1493,6 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_erfinv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_erfinv(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_erfinv_(lt_value *a) { return tensor_erfinv_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
@@ -1845,14 +1523,6 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lgamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lgamma(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lgamma_(lt_value *a) { return tensor_lgamma_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
@@ -1881,14 +1551,6 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_digamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_digamma(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_digamma_(lt_value *a) { return tensor_digamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
@@ -1919,14 +1581,6 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_i0(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_i0(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_i0_(lt_value *a) { return tensor_i0_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
@@ -1955,14 +1609,6 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sinc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sinc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sinc_(lt_value *a) { return tensor_sinc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
@@ -1996,14 +1642,6 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logit(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logit_(lt_value *a) { return tensor_logit_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
@@ -2025,12 +1663,6 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
   tensor_status status = lt_invoke(&frame, "polygamma");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_polygamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_polygamma(a[0].i, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
@@ -2065,14 +1697,6 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mvlgamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mvlgamma(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_mvlgamma_(lt_value *a) { return tensor_mvlgamma_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
@@ -2104,14 +1728,6 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   tensor_status status = lt_invoke(&frame, "igamma");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_igamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_igamma(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_igamma_(lt_value *a) { return tensor_igamma_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
@@ -2145,14 +1761,6 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_igammac(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_igammac(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_igammac_(lt_value *a) { return tensor_igammac_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
@@ -2176,12 +1784,6 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logaddexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logaddexp(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
@@ -2203,12 +1805,6 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_logaddexp2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logaddexp2(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2278,22 +1874,6 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_xlogy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_xlogy(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_xlogy_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_xlogy_(lt_value *a) { return tensor_xlogy_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_xlogy_scalar_(lt_value *a) { return tensor_xlogy_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
@@ -2325,14 +1905,6 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   tensor_status status = lt_invoke(&frame, "gcd");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gcd(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gcd(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_gcd_(lt_value *a) { return tensor_gcd_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
@@ -2366,14 +1938,6 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lcm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lcm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lcm_(lt_value *a) { return tensor_lcm_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
@@ -2405,14 +1969,6 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   tensor_status status = lt_invoke(&frame, "nextafter");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_nextafter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nextafter(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
@@ -2446,14 +2002,6 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_heaviside(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_heaviside(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_heaviside_(lt_value *a) { return tensor_heaviside_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
@@ -2486,14 +2034,6 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ldexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ldexp(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ldexp_(lt_value *a) { return tensor_ldexp_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
   LT_RESULT(mantissa, "frexp", "mantissa");
   LT_RESULT(exponent, "frexp", "exponent");
@@ -2517,8 +2057,6 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
   tensor_status status = lt_invoke(&frame, "frexp");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_frexp(lt_value *a) { return tensor_frexp(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
@@ -2558,14 +2096,6 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nan_to_num(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nan_to_num(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_nan_to_num_(lt_value *a) { return tensor_nan_to_num_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
-
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
   lt_value a[1];
@@ -2594,14 +2124,6 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   tensor_status status = lt_invoke(&frame, "deg2rad");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_deg2rad(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_deg2rad(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_deg2rad_(lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
@@ -2632,14 +2154,6 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rad2deg(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rad2deg(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_rad2deg_(lt_value *a) { return tensor_rad2deg_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
@@ -2659,12 +2173,6 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expit", "out");
   tensor_status status = lt_invoke(&frame, "special.expit");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_expit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_expit(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
@@ -2688,12 +2196,6 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_exp2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_exp2(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
@@ -2713,12 +2215,6 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
   tensor_status status = lt_invoke(&frame, "special.expm1");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_expm1(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_expm1(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
@@ -2742,12 +2238,6 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_log1p(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_log1p(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
@@ -2767,12 +2257,6 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "special.erf", "out");
   tensor_status status = lt_invoke(&frame, "special.erf");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_erf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_erf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
@@ -2796,12 +2280,6 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_erfc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_erfc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
@@ -2821,12 +2299,6 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
   tensor_status status = lt_invoke(&frame, "special.erfinv");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_erfinv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_erfinv(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
@@ -2850,12 +2322,6 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammaln(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_gammaln(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
@@ -2875,12 +2341,6 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
   tensor_status status = lt_invoke(&frame, "special.digamma");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_digamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_digamma(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
@@ -2904,12 +2364,6 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_psi(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_psi(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
@@ -2931,12 +2385,6 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_i0(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_i0(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
@@ -2956,12 +2404,6 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
   tensor_status status = lt_invoke(&frame, "special.sinc");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_sinc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_sinc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
@@ -2987,12 +2429,6 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_round(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_round(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
@@ -3014,12 +2450,6 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   LT_OUTPUT(frame.out[0], out, "special.logit", "out");
   tensor_status status = lt_invoke(&frame, "special.logit");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_logit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_logit(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
@@ -3045,12 +2475,6 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_polygamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_polygamma(a[0].i, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
@@ -3072,12 +2496,6 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
   tensor_status status = lt_invoke(&frame, "special.multigammaln");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_multigammaln(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -3103,12 +2521,6 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammainc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_gammainc(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
@@ -3130,12 +2542,6 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
   tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_gammaincc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_gammaincc(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -3186,18 +2592,6 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_xlogy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlogy(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_special_xlogy_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
@@ -3244,18 +2638,6 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
   tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_xlog1py(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlog1py(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_special_xlog1py_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlog1py_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -3306,18 +2688,6 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_zeta(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_zeta(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_special_zeta_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_zeta_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
@@ -3347,12 +2717,6 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diff(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diff(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
@@ -3365,12 +2729,6 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_trapezoid(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -3387,12 +2745,6 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapezoid_x(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
@@ -3405,12 +2757,6 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_trapz(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapz(a[0].pointer, a[1].scalar, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -3427,12 +2773,6 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapz_x(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapz_x(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
@@ -3447,12 +2787,6 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumulative_trapezoid(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
@@ -3465,12 +2799,6 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_cumulative_trapezoid_x(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
@@ -3488,12 +2816,6 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cov(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cov(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
@@ -3504,12 +2826,6 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_corrcoef(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_corrcoef(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
@@ -3537,12 +2853,6 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cross(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cross(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
@@ -3553,12 +2863,6 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_trace(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trace(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
@@ -3575,12 +2879,6 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dist(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out) {
   LT_RESULT(out, "bincount", "out");
   lt_value a[3];
@@ -3593,12 +2891,6 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_bincount(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bincount(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out) {
@@ -3626,12 +2918,6 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
   LT_OUTPUT(frame.out[0], out, "histc", "out");
   tensor_status status = lt_invoke(&frame, "histc");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_histc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_histc(a[0].pointer, a[1].i, a[2].scalar, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
@@ -3666,8 +2952,6 @@ TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histogram(lt_value *a) { return tensor_histogram(a[0].pointer, a[1].i, NULL, 0, a[3].pointer, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
@@ -3698,8 +2982,6 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histogram_edges(lt_value *a) { return tensor_histogram_edges(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5];
@@ -3716,8 +2998,6 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histogramdd(lt_value *a) { return tensor_histogramdd(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5];
@@ -3733,8 +3013,6 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_histogramdd_edges(lt_value *a) { return tensor_histogramdd_edges(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
@@ -3794,18 +3072,6 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "quantile", "out");
   tensor_status status = lt_invoke(&frame, "quantile");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_quantile(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_quantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_quantile_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_quantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
@@ -3868,18 +3134,6 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanquantile(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanquantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_nanquantile_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanquantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4];
@@ -3894,8 +3148,6 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gradient(lt_value *a) { return tensor_gradient(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
@@ -3926,8 +3178,6 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
@@ -3966,14 +3216,6 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
   tensor_status status = lt_invoke(&frame, "renorm");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_renorm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_renorm(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_renorm_(lt_value *a) { return tensor_renorm_(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
@@ -4029,13 +3271,6 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_read_only(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_read_only(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 

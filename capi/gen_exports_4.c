@@ -34,12 +34,6 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_from_file(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_from_file(a[0].text, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
@@ -47,8 +41,6 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "share_memory_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_share_memory_(lt_value *a) { return tensor_share_memory_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
@@ -59,13 +51,6 @@ TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_shared(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_shared(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -81,12 +66,6 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_pin_memory(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_pin_memory(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_pinned", "out");
   lt_value a[1];
@@ -96,13 +75,6 @@ TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_pinned(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_pinned(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -465,12 +437,6 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
@@ -482,12 +448,6 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_view_dtype(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_dtype(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -503,12 +463,6 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_as(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
@@ -522,12 +476,6 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_reshape(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_reshape(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
@@ -539,12 +487,6 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_reshape_as(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_reshape_as(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
@@ -561,12 +503,6 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_flatten(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_flatten(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
@@ -581,12 +517,6 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unflatten(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_unflatten(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
@@ -597,12 +527,6 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ravel(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ravel(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
@@ -624,14 +548,6 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_t_matrix(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_t_matrix(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_t_matrix_(lt_value *a) { return tensor_t_matrix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
@@ -657,14 +573,6 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_transpose(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_transpose(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_transpose_(lt_value *a) { return tensor_transpose_(a[0].pointer, a[1].i, a[2].i); }
-
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
@@ -688,14 +596,6 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   tensor_status status = lt_invoke(&frame, "swapaxes");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_swapaxes(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_swapaxes_(lt_value *a) { return tensor_swapaxes_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
@@ -721,14 +621,6 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_swapdims(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_swapdims(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_swapdims_(lt_value *a) { return tensor_swapdims_(a[0].pointer, a[1].i, a[2].i); }
-
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
@@ -740,12 +632,6 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_permute(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_permute(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
@@ -762,12 +648,6 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_movedim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_movedim(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
@@ -780,12 +660,6 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_movedim_list(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_movedim_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
@@ -802,12 +676,6 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_moveaxis(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_moveaxis(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
@@ -822,12 +690,6 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_moveaxis_list(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_moveaxis_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
@@ -838,12 +700,6 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_T(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_T(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
@@ -858,12 +714,6 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mT(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mT(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
@@ -874,12 +724,6 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_mH(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mH(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
@@ -894,12 +738,6 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_H(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_H(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
@@ -910,12 +748,6 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_adjoint(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_adjoint(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
@@ -932,12 +764,6 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expand(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_expand(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "expand_as", "out");
   lt_value a[2];
@@ -951,12 +777,6 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expand_as(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_expand_as(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "broadcast_to", "out");
   lt_value a[2];
@@ -968,12 +788,6 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_broadcast_to(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_broadcast_to(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
@@ -995,14 +809,6 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "squeeze");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_squeeze(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_squeeze(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_squeeze_(lt_value *a) { return tensor_squeeze_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
@@ -1026,14 +832,6 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_squeeze_dim(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_squeeze_dim_(lt_value *a) { return tensor_squeeze_dim_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
   lt_value a[2];
@@ -1055,14 +853,6 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_squeeze_dims(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_squeeze_dims(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_squeeze_dims_(lt_value *a) { return tensor_squeeze_dims_(a[0].pointer, a[1].list.data, a[1].list.length); }
 
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
@@ -1086,14 +876,6 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unsqueeze(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_unsqueeze(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_unsqueeze_(lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
   lt_value a[4];
@@ -1107,12 +889,6 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_narrow(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_narrow(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
@@ -1130,12 +906,6 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_narrow_tensor(a[0].pointer, a[1].i, a[2].pointer, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select", "out");
   lt_value a[3];
@@ -1148,12 +918,6 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_select(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_select(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -1170,12 +934,6 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_slice(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_slice(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
@@ -1204,14 +962,6 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_as_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_as_strided_(lt_value *a) { return tensor_as_strided_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
-
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
   lt_value a[4];
@@ -1225,12 +975,6 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_unfold(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_unfold(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
@@ -1248,12 +992,6 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagonal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diagonal(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "detach", "out");
   lt_value a[1];
@@ -1264,12 +1002,6 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_detach(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_detach(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
@@ -1285,8 +1017,6 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unbind(lt_value *a) { return tensor_unbind(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split", "out"); LT_RESULT(out_len, "split", "out_len");
   lt_value a[3];
@@ -1300,8 +1030,6 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_split(lt_value *a) { return tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split.sizes", "out"); LT_RESULT(out_len, "split.sizes", "out_len");
@@ -1317,8 +1045,6 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_split_sizes(lt_value *a) { return tensor_split_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split_with_sizes", "out"); LT_RESULT(out_len, "split_with_sizes", "out_len");
   lt_value a[3];
@@ -1332,8 +1058,6 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_split_with_sizes(lt_value *a) { return tensor_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "chunk", "out"); LT_RESULT(out_len, "chunk", "out_len");
@@ -1349,8 +1073,6 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_chunk", "out"); LT_RESULT(out_len, "unsafe_chunk", "out_len");
   lt_value a[3];
@@ -1364,8 +1086,6 @@ TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunk
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unsafe_chunk(lt_value *a) { return tensor_unsafe_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split", "out"); LT_RESULT(out_len, "unsafe_split", "out_len");
@@ -1381,8 +1101,6 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unsafe_split(lt_value *a) { return tensor_unsafe_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split_with_sizes", "out"); LT_RESULT(out_len, "unsafe_split_with_sizes", "out_len");
   lt_value a[3];
@@ -1396,8 +1114,6 @@ TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, co
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unsafe_split_with_sizes(lt_value *a) { return tensor_unsafe_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split", "out"); LT_RESULT(out_len, "tensor_split", "out_len");
@@ -1413,8 +1129,6 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensor_split(lt_value *a) { return tensor_tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.indices", "out"); LT_RESULT(out_len, "tensor_split.indices", "out_len");
   lt_value a[3];
@@ -1428,8 +1142,6 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_tensor_split_indices(lt_value *a) { return tensor_tensor_split_indices(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.tensor", "out"); LT_RESULT(out_len, "tensor_split.tensor", "out_len");
@@ -1445,8 +1157,6 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensor_split_tensor(lt_value *a) { return tensor_tensor_split_tensor(a[0].pointer, a[1].pointer, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit", "out"); LT_RESULT(out_len, "hsplit", "out_len");
   lt_value a[2];
@@ -1459,8 +1169,6 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit.indices", "out"); LT_RESULT(out_len, "hsplit.indices", "out_len");
@@ -1475,8 +1183,6 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit", "out"); LT_RESULT(out_len, "vsplit", "out_len");
   lt_value a[2];
@@ -1489,8 +1195,6 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_vsplit(lt_value *a) { return tensor_vsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit.indices", "out"); LT_RESULT(out_len, "vsplit.indices", "out_len");
@@ -1505,8 +1209,6 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_vsplit_indices(lt_value *a) { return tensor_vsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit", "out"); LT_RESULT(out_len, "dsplit", "out_len");
   lt_value a[2];
@@ -1520,8 +1222,6 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit.indices", "out"); LT_RESULT(out_len, "dsplit.indices", "out_len");
   lt_value a[2];
@@ -1534,6 +1234,4 @@ TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_dsplit_indices(lt_value *a) { return tensor_dsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 

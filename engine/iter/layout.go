@@ -1,3 +1,5 @@
+// Package iter has what elementwise operators infer: the shape and the device of the result, its layout, and whether an output
+// can take it; what is written where.
 package iter
 
 import (
@@ -49,11 +51,7 @@ func Device(op string, operands ...*tensor.Tensor) (device.Device, error) {
 
 // Allocate makes a fresh output whose strides follow the inputs', by the rules of PyTorch's TensorIterator.
 func Allocate(op string, sizes []int64, d dtype.DType, dev device.Device, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	strides := outputStrides(sizes, inputs)
-	if strides == nil {
-		return tensor.Empty(op, sizes, d, dev)
-	}
-	return tensor.EmptyStrided(op, sizes, strides, d, dev)
+	return tensor.EmptyStrided(op, sizes, outputStrides(sizes, inputs), d, dev)
 }
 
 // outputStrides is nil for contiguous outputs.
@@ -82,7 +80,7 @@ func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
 	rows := make([][]int64, 0, len(inputs))
 	for _, t := range inputs {
 		row := make([]int64, len(sizes))
-		broadcastStrides(row, t, sizes)
+		shape.BroadcastStrides(row, t.Sizes(), t.Strides(), sizes, t.DType().Size())
 		rows = append(rows, row)
 	}
 	order := shape.Permutation(sizes, rows...)

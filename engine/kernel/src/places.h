@@ -76,6 +76,8 @@ class Places {
       for (int64_t i = 0; i < n; i++) take(i, ((const int64_t *)from)[i]);
     else
       for (int64_t i = 0; i < n; i++) take(i, *(const int64_t *)(from + i * apart));
+    // From here on the block counts: without this the compiler might load the indices again.
+    __asm__ volatile("" : : "r"(block) : "memory");
     if (outside >> 63) {
       const int64_t *bad = block;
       while ((uint64_t)*bad < (uint64_t)size) bad++;
