@@ -2879,11 +2879,10 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device);
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out);
 
 // Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
-// that start later, keep theirs. In this version nothing is recorded in either case.
+// that start later, keep theirs.
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled);
 
-// Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
-// nothing is recorded in either case.
+// Whether operations of the calling thread are recorded for gradients: true when a thread starts.
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.

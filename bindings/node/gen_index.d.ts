@@ -4735,12 +4735,11 @@ export function setDefaultDevice(device: Device): void;
 export function getDefaultDevice(): Device;
 /**
  * Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
- * that start later, keep theirs. In this version nothing is recorded in either case.
+ * that start later, keep theirs.
  */
 export function setGradEnabled(enabled: boolean): void;
 /**
- * Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
- * nothing is recorded in either case.
+ * Whether operations of the calling thread are recorded for gradients: true when a thread starts.
  */
 export function isGradEnabled(): boolean;
 /**

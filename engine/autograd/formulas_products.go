@@ -76,4 +76,3 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, result *te
 	}
 	return s.keep(s.c.Sum(nil, slope, []int64{-2}, false, dtype.None))
 }
-

@@ -234,7 +234,7 @@ func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor {
 // both tells whether two operands are plain numbers, of which arithmetic makes one that no dtype rounds.
 func both(a, b *tensor.Tensor) bool { return a.IsNumber() && b.IsNumber() }
 
-func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Neg(nil, a)) }
+func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Neg(nil, a)) }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {

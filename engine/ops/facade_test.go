@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
+	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"

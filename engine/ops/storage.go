@@ -73,6 +73,11 @@ func Lend(self *tensor.Tensor) (held *tensor.Tensor, data unsafe.Pointer, readOn
 	if !launch.Known(self) {
 		return nil, nil, false, status.Runtimef("lend: a meta tensor has no memory that another library could use")
 	}
+	if h := self.History(); h != nil {
+		if call, wanted := h.Describe(); wanted || call != "" {
+			return nil, nil, false, status.Runtimef("lend: Can't export tensors that require gradient, use tensor.detach()")
+		}
+	}
 	self.Storage().Fix()
 	data, err = DataPtr(self)
 	return self.Alias(), data, self.Storage().ReadOnly(), err

@@ -206,6 +206,8 @@ def to_numpy_slowly(tensor):
     """to_numpy for the dtypes and versions of NumPy that DLPack does not serve."""
     import numpy
 
+    if tensor.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if tensor.dtype is _dtypes.bfloat16:
         try:
             from ml_dtypes import bfloat16

@@ -1,5 +1,5 @@
-"""Modes that scripts for PyTorch set. They are remembered and answered, and change nothing here: nothing records gradients, results
-are the same on every run, and products are computed in the precision of their dtype."""
+"""Modes that scripts for PyTorch set. Those of gradients are the library's; the others are remembered and answered, and change nothing
+here: results are the same on every run, and products are computed in the precision of their dtype."""
 
 import threading
 from contextlib import ContextDecorator
@@ -27,8 +27,8 @@ c_set_grad_enabled = bind("tensor_set_grad_enabled", c_bool)
 
 
 def is_grad_enabled():
-    """What no_grad, enable_grad and set_grad_enabled have set for the calling thread, True when it starts; nothing is recorded in
-    either case."""
+    """Whether operations are recorded for gradients, which no_grad, enable_grad and set_grad_enabled set for the calling thread; True
+    when it starts."""
     cell = cells.pop() if cells else Cell()
     status = c_is_grad_enabled(cell.address)
     if status:
@@ -95,11 +95,11 @@ class GradMode(ContextDecorator):
 
 
 class no_grad(GradMode):
-    """No operation is recorded, as everywhere in this version."""
+    """A context manager and decorator under which no operation is recorded for gradients."""
 
 
 class enable_grad(GradMode):
-    """Accepted; gradients are not part of this version, and requires_grad=True is an error."""
+    """A context manager and decorator under which operations are recorded for gradients."""
 
     enabled = True
 

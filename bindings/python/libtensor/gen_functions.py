@@ -3422,15 +3422,13 @@ def get_default_device():
 @_operator("set_grad_enabled")
 def set_grad_enabled(enabled):
     """Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
-    that start later, keep theirs. In this version nothing is recorded in either case.
+    that start later, keep theirs.
     """
 
 
 @_operator("is_grad_enabled")
 def is_grad_enabled():
-    """Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
-    nothing is recorded in either case.
-    """
+    """Whether operations of the calling thread are recorded for gradients: true when a thread starts."""
 
 
 @_operator("parse_device")

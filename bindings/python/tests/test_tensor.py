@@ -285,10 +285,9 @@ def test_conversions():
         x.to(3.5, 1)
 
 
-def test_gradients_are_refused_clearly():
-    with pytest.raises(NotImplementedError, match="requires_grad"):
-        torch.zeros(2, requires_grad=True)
-    assert torch.zeros(2, requires_grad=False).shape == (2,)
+def test_what_is_made_can_require_a_gradient():
+    made = [torch.zeros(2, requires_grad=True), torch.rand(2, requires_grad=True), torch.tensor([1.0], requires_grad=True), torch.ones(2).new_zeros(2, requires_grad=True)]
+    assert all(x.requires_grad and x.is_leaf for x in made) and not torch.zeros(2, requires_grad=False).requires_grad
 
 
 def test_random_takes_an_upper_bound_alone():
