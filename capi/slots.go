@@ -175,7 +175,8 @@ func (s *slot) generator() *random.Generator { return named[*random.Generator](s
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
 
-// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call.
+// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. So it is for
+// tensors with a history, which may hold a whole graph.
 const immediateBytes = 1 << 16
 
 func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
@@ -198,7 +199,7 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 		return nil, err
 	}
 	describe(s)
-	return publish(s, C.LT_TENSOR, large(t.Storage())), nil
+	return publish(s, C.LT_TENSOR, t.History() != nil || large(t.Storage())), nil
 }
 
 func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {

@@ -41,11 +41,11 @@ typedef struct {
 typedef struct {
   PyTypeObject *tensor_type, *size_type, *function_type;
   PyObject *dtypes[MOST_DTYPES], *cpu;
-  PyObject *failure;              // makes the exception for a status
-  PyObject *dispatch, *nobody;    // finds who takes a call over, and what it gives for nobody
-  PyObject *no_overload;          // makes the exception for arguments that fit no overload
-  PyObject *unpinned, *leaf;      // refuses pin_memory, and makes a tensor one whose gradient is wanted
-  PyObject *outputs;              // several tensors to write to
+  PyObject *failure;            // makes the exception for a status
+  PyObject *dispatch, *nobody;  // finds who takes a call over, and what it gives for nobody
+  PyObject *no_overload;        // makes the exception for arguments that fit no overload
+  PyObject *unpinned, *leaf;  // refuses pin_memory, and makes a tensor one whose gradient is wanted
+  PyObject *outputs;          // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
   PyObject *dtype_name, *out, *dim, *axis, *keepdim, *keepdims, *requires_grad, *pin_memory;
