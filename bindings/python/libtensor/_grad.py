@@ -122,7 +122,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     _f.backward(as_list(tensors), gradients, retain_graph, create_graph, as_list(inputs))
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False):
+def grad(
+    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False
+):
     """The gradients of `outputs` with respect to `inputs`, as a tuple.
 
     >>> x = torch.tensor(3., requires_grad=True)
@@ -133,4 +135,6 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         raise NotImplementedError("is_grads_batched=True: gradients are not computed in batches; call grad() for each of them")
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
-    return _f.autograd_grad(as_list(outputs), as_list(inputs), as_list(grad_outputs), retain_graph, create_graph, bool(allow_unused), materialize_grads)
+    return _f.autograd_grad(
+        as_list(outputs), as_list(inputs), as_list(grad_outputs), retain_graph, create_graph, bool(allow_unused), materialize_grads
+    )

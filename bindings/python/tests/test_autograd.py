@@ -54,7 +54,8 @@ def test_complex_by_wirtinger():
 
 
 def test_products_of_matrices():
-    for left, right in (((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)), ((1, 5, 2, 3), (6, 1, 3, 1))):
+    shapes = ["3 3", "23 3", "3 34", "23 34", "523 34", "523 534", "1523 6131"]
+    for left, right in ([tuple(map(int, side)) for side in pair.split()] for pair in shapes):
         a, b = torch.rand(left, dtype=torch.float64, requires_grad=True), torch.rand(right, dtype=torch.float64, requires_grad=True)
         out = a @ b
         grad = torch.rand(out.shape, dtype=torch.float64)
@@ -109,7 +110,10 @@ def test_what_in_place_refuses():
     b = a * 1
     square = b * b
     b.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Mul, is at version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Mul, is at version 1; expected version 0",
+    ):
         square.sum().backward()
 
 

@@ -203,7 +203,7 @@ REFUSED = {
     "an out that there is not": (TypeError, lambda x: torch.unbind(x, out=x), "'out'"),
     "one item of a list": (TypeError, lambda x: torch.cat([x, 3]), "expected Tensor as element 1, but got int"),
     "a text with NUL": (ValueError, lambda x: torch.div(x, 2, rounding_mode="a\0b"), "NUL"),
-    "gradients": (NotImplementedError, lambda x: torch.zeros(2, requires_grad=True), "requires_grad=True"),
+    "gradients of integers": (RuntimeError, lambda x: torch.zeros(2, dtype=torch.int64, requires_grad=True), "floating point and complex dtype"),
     "pinned memory": (NotImplementedError, lambda x: torch.zeros(2, pin_memory=True), "pin_memory=True"),
     "a dim by two names": (TypeError, lambda x: torch.sum(x, dim=1, axis=1), "axis"),
     "~ of floats": (TypeError, lambda x: ~x, "torch.float32"),

@@ -286,8 +286,14 @@ def test_conversions():
 
 
 def test_what_is_made_can_require_a_gradient():
-    made = [torch.zeros(2, requires_grad=True), torch.rand(2, requires_grad=True), torch.tensor([1.0], requires_grad=True), torch.ones(2).new_zeros(2, requires_grad=True)]
-    assert all(x.requires_grad and x.is_leaf for x in made) and not torch.zeros(2, requires_grad=False).requires_grad
+    makers = (
+        lambda **k: torch.zeros(2, **k),
+        lambda **k: torch.rand(2, **k),
+        lambda **k: torch.tensor([1.0], **k),
+        lambda **k: torch.ones(2).new_zeros(2, **k),
+    )
+    for make in makers:
+        assert make(requires_grad=True).requires_grad and make(requires_grad=True).is_leaf and not make(requires_grad=False).requires_grad
 
 
 def test_random_takes_an_upper_bound_alone():

@@ -25,7 +25,29 @@ FILES = (
     "npz_save",
     "npz_load",
 )
-REASONS |= {f"tensor_{name}": "writes or reads a file; engine/serial and law hostile" for name in FILES}
+REASONS |= {
+    f"tensor_{name}": "writes or reads a file; engine/serial and law hostile"
+    for name in FILES
+}
+
+GRADIENTS = (
+    "set_requires_grad",
+    "requires_grad",
+    "is_leaf",
+    "output_nr",
+    "grad_fn_name",
+    "grad",
+    "set_grad",
+    "retain_grad",
+    "retains_grad",
+    "detach_",
+    "backward",
+    "autograd_grad",
+)
+REASONS |= {
+    f"tensor_{name}": "is about what was recorded before; capi/test/gradients.c and law hostile"
+    for name in GRADIENTS
+}
 
 
 def reason(c):
