@@ -52,7 +52,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
 	case v == nil:
-		return part(op, self)
+		return alone(op, self)
 	case v.view == nil && v.requires && v.node == nil:
 		return status.Runtimef("%s_: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	case v.view == nil:
@@ -67,13 +67,13 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	return nil
 }
 
-// part refuses to give a part of a plain tensor a history, of which the tensor would not know.
-func part(op string, t *tensor.Tensor) error {
-	s := t.Storage()
-	if s.Refs() == 1 || t.Numel()*t.DType().Size() == s.Nbytes() {
+// alone refuses to give a plain tensor a history that others over its memory would not know of: plain views are not tracked.
+func alone(op string, t *tensor.Tensor) error {
+	if t.Storage().Refs() == 1 {
 		return nil
 	}
-	return status.NotImplementedf("%s_: a view of a tensor that has no history is given one by an in-place operation; write to the tensor itself by an index, as in x[i] = y", op)
+	return status.NotImplementedf("%s_: in place, this gives a history to a tensor without one that shares its memory with others, which would not have it; "+
+		"write to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
 }
 
 // wants tells whether the gradient of operand i is wanted.

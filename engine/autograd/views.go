@@ -152,7 +152,7 @@ func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
 
 // slices is the gradient of operand i of CopySlices, whose inner node is n.
 func (s *steps) slices(n *Node, again replay, at, i int) *tensor.Tensor {
-	grad := s.keep(s.c.Clone(s.grad(0), shape.Contiguous))
+	grad := s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))
 	part := s.keep(again.only(s.c, grad, at))
 	inner := &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
 	defer inner.Close()
@@ -166,8 +166,27 @@ func (s *steps) slices(n *Node, again replay, at, i int) *tensor.Tensor {
 	if of == nil {
 		of = s.keep(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
 	}
-	s.check(s.c.Copy(part, of, false))
-	return grad
+	return s.spliced(grad, of, again, at)
+}
+
+// spliced is a copy of t in which view number at is what is given.
+func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int) *tensor.Tensor {
+	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
+	s.check(err)
+	defer r.abandon()
+	made := s.keep(r.c.Clone(t, shape.Contiguous))
+	s.check(r.c.Copy(s.keep(again.only(r.c, made, at)), given, false))
+	if r.finish(nil, made) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			grad := s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))
+			part := s.keep(again.only(s.c, grad, at))
+			if i == 1 {
+				return part
+			}
+			return s.spliced(grad, s.zerosLike(part), again, at)
+		}
+	}
+	return made
 }
 
 // recordDetach gives a tensor without a history.

@@ -197,3 +197,44 @@ def test_bytes_return():
         gc.collect()
         torch.zeros(1)
         assert torch.memory_stats().in_use <= before + 4096
+
+
+def test_second_order_through_a_changed_view():
+    a, w = leaf(1, 2, 3), leaf(5)
+    b = a * 1
+    b[1:].mul_(w)
+    g, h = torch.autograd.grad((b * b).sum(), (a, w), create_graph=True)
+    assert close(g, [2, 100, 150]) and close(h, [130])
+    assert close(torch.autograd.grad(g.sum(), w)[0], [100])
+
+
+def test_plain_memory_with_several_owners_gets_no_history():
+    a = leaf(1, 2, 3)
+    x = torch.zeros(3, dtype=torch.float64)
+    view = x[1:]
+    for written in (view, x):
+        with pytest.raises(NotImplementedError, match=r"shares its memory with others"):
+            written.copy_(a[: written.numel()])
+    assert x.tolist() == [0, 0, 0]
+    del view, written
+    x[1:] = a[1:]
+    assert close(torch.autograd.grad(x.sum(), a)[0], [0, 1, 1])
+
+
+def test_threads_share_leaves():
+    from threading import Thread
+
+    a = leaf(*range(100))
+    threads = [Thread(target=lambda: [(a * 2).sum().backward() for _ in range(50)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert a.grad.tolist() == [400] * 100
+
+
+def test_numpy_is_refused_what_requires_a_gradient():
+    pytest.importorskip("numpy")
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        leaf(1).numpy()
+    assert leaf(1).detach().numpy().tolist() == [1]
