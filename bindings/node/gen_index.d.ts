@@ -2982,9 +2982,9 @@ export function gradFnName(input: Tensor): string;
 /**
  * The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
  */
-export function grad(input: Tensor): Tensor;
+export function grad(input: Tensor): Tensor | null;
 /** grad, off the event loop. */
-export function gradAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function gradAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor | null>;
 /**
  * Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
  */
@@ -3016,11 +3016,11 @@ export function backward(tensors: readonly Tensor[], gradients: readonly (Tensor
  * for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
  * `materialize_grads`. Free the list with tensor_list_free.
  */
-export function autogradGrad(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean }): Tensor[];
-export function autogradGrad(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean): Tensor[];
+export function autogradGrad(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean }): (Tensor | null)[];
+export function autogradGrad(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean): (Tensor | null)[];
 /** autogradGrad, off the event loop. */
-export function autogradGradAsync(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function autogradGradAsync(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function autogradGradAsync(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean; signal?: Signal | null }): Promise<(Tensor | null)[]>;
+export function autogradGradAsync(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean, options?: { signal?: Signal | null }): Promise<(Tensor | null)[]>;
 /**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */

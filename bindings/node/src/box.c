@@ -158,6 +158,10 @@ static napi_value new_object(napi_env env, lt_env *e, lt_box *box) {
 }
 
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call) {
+  if (!handle) {  // a result that is absent
+    napi_value null = NULL;
+    return napi_get_null(env, &null) == napi_ok ? null : NULL;
+  }
   lt_env *e = lt_get_env(env);
   lt_box *box = lt_new_box(e->pool);
   if (!box) {

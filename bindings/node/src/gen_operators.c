@@ -483,7 +483,7 @@ static const lt_argument arguments_grad[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
 static const lt_argument results_grad[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, LT_IS_OPTIONAL, {0}},
 };
 static const lt_operator overloads_grad[] = {
     {"grad", arguments_grad, results_grad, 1, 1, 1, -1, {{call_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
@@ -548,7 +548,7 @@ static const lt_argument arguments_autograd_grad[] = {
     {"materializeGrads", LT_BOOL, 0, {0}},
 };
 static const lt_argument results_autograd_grad[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
 };
 static const lt_operator overloads_autograd_grad[] = {
     {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},

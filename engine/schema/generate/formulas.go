@@ -198,6 +198,8 @@ func (k *compiler) attribute(x *ast.SelectorExpr) expression {
 			p := k.param(i)
 			variable := p.name + schema.Camel(x.Sel.Name, true)
 			switch {
+			case p.typ != tensorType && p.typ != tensorsType:
+				k.wrong("%s is %s, which has no attributes", id.Name, p.typ)
 			case p.typ == tensorsType && x.Sel.Name == "sizes":
 				k.captured[variable] = "sizesOf(" + p.name + ")"
 				return expression{variable, "[][]int64"}

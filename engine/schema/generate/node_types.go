@@ -60,6 +60,12 @@ func tsResultType(r schema.Arg) string {
 	if t == "" {
 		t = r.Type.Base
 	}
+	if r.Type.Optional {
+		t += " | null"
+		if r.Type.List {
+			t = "(" + t + ")"
+		}
+	}
 	if r.Type.List {
 		t += "[]"
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// loadEntries loads entries beside a unit with three kernels.
-func loadEntries(t *testing.T, text string) []*schema.Operator {
+// entriesIn is a folder of entries beside a unit with three kernels.
+func entriesIn(t *testing.T, text string) string {
 	t.Helper()
 	engine := t.TempDir()
 	units := `{"less", "b>TT", LT_ALL(Less)}, {"up", "T>T", LT_ALL(Up)}, {"join", "C>TT", LT_ALL(Join)}`
@@ -21,7 +21,12 @@ func loadEntries(t *testing.T, text string) []*schema.Operator {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	ops, err := schema.Load(engine)
+	return engine
+}
+
+func loadEntries(t *testing.T, text string) []*schema.Operator {
+	t.Helper()
+	ops, err := schema.Load(entriesIn(t, text))
 	require.NoError(t, err)
 	return ops
 }

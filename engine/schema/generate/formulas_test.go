@@ -1,0 +1,95 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// compilerOf is the compiler of an operator with a tensor, a number, sizes and a list of tensors, in a world of two operators and
+// a method of steps.
+func compilerOf(t *testing.T) *compiler {
+	t.Helper()
+	ops := loadEntries(t, "- func: op(Tensor self, Scalar alpha, int[] dim, Tensor[] tensors) -> Tensor\n  variants: [function]\n  category: pointwise\n  dtypes: all\n  since: '0.1'\n  doc: Words.\n")
+	tensors := func(n int) (params []param) {
+		for range n {
+			params = append(params, param{"x", tensorType})
+		}
+		return params
+	}
+	return &compiler{
+		op: ops[0], uses: map[string]bool{}, captured: map[string]string{},
+		f: &function{name: "Op", params: []param{{"self", tensorType}, {"alpha", scalarType}, {"dim", "[]int64"}, {"tensors", tensorsType}}, results: []string{tensorType, "error"}},
+		ops: map[string]*function{
+			"exp": {name: "Exp", params: tensors(2), results: []string{tensorType, "error"}}, // the first is its output
+			"sum": {name: "Sum", params: append(tensors(1), param{"dim", "[]int64"}, param{"keepdim", "bool"}), results: []string{tensorType, "error"}},
+		},
+		defaults: map[string][]string{"exp": {""}, "sum": {"", "None", "False"}},
+		helpers:  map[string]*function{"conj": {name: "conj", params: tensors(1), results: []string{tensorType}}},
+	}
+}
+
+func TestFormulas(t *testing.T) {
+	for formula, want := range map[string]string{
+		"grad * self.conj()":                  "s.mul(s.grad(0), s.conj(s.saved(self_)))",
+		"-grad / (2 * result)":                "s.div(s.neg(s.grad(0)), (s.mul(s.int(2), s.saved(result_))))",
+		"grad.sum()":                          "s.keep(s.c.Sum(s.grad(0), nil, false))",
+		"exp(grad).sum(dim, true)":            "s.keep(s.c.Sum(s.keep(s.c.Exp(nil, s.grad(0))), dim, true))",
+		"grad.sum(self.sizes) * alpha":        "s.mul(s.keep(s.c.Sum(s.grad(0), selfSizes, false)), s.number(alpha))",
+		"cond(alpha == 1, grad, grad * 0.5)":  "s.cond(alpha.Float() == dtype.IntScalar(1).Float(), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.mul(s.grad(0), s.float(0.5)) })",
+		"grad * (alpha - 1)":                  "s.mul(s.grad(0), s.number((arith('-', alpha, dtype.IntScalar(1)))))",
+		"cond(self.dim > 1, grad, grad)":      "s.cond((selfDim > 1), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.grad(0) })",
+		"cond(dim == none && true, grad, -1)": "s.cond(dim==nil && true, func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.int(-1) })",
+	} {
+		code, err := compilerOf(t).compile(formula, tensorType)
+		require.NoError(t, err, formula)
+		assert.Equal(t, want, code, formula)
+	}
+	k := compilerOf(t)
+	_, err := k.compile("grad.sum(dim) * self.numel", tensorType)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"dim": "copied(dim)", "selfNumel": "self.Numel()"}, k.captured)
+	assert.Empty(t, k.uses, "what is known of a tensor without its elements saves none")
+}
+
+func TestFormulasThatAreRefused(t *testing.T) {
+	for formula, why := range map[string]string{
+		"grad * othr":        "othr is no name of the operator",
+		"grad.expp()":        "there is no operator expp",
+		"exp(grad, self)":    "exp takes 1 arguments, not 2",
+		"conj()":             "conj takes 1 arguments, not 0",
+		"exp()":              "argument x is missing",
+		"grad.sum(alpha)":    "alpha is dtype.Scalar, and []int64 is wanted",
+		"grad.size":          "tensors have no attribute size",
+		"grad % self":        "the language has no % for tensors",
+		"cond(grad, 1, 2)":   "is *tensor.Tensor, and bool is wanted",
+		"grad[0]":            "the language has no *ast.IndexExpr",
+		"grad +":             "expected operand",
+		"dim":                "dim is []int64, and *tensor.Tensor is wanted",
+		"cond(true, grad)":   "cond takes a test and two values",
+		"alpha.sizes + grad": "alpha is dtype.Scalar, which has no attributes",
+	} {
+		_, err := compilerOf(t).compile(formula, tensorType)
+		assert.ErrorContains(t, err, why, formula)
+	}
+}
+
+func TestDerivativesOfWhatIsNotThere(t *testing.T) {
+	for facts, why := range map[string]string{
+		"other: grad":                       "no argument is called other",
+		"dim: grad":                         "dim is no tensor",
+		"{self: grad, composed: exp(self)}": "what is composed has the derivatives of its parts",
+	} {
+		text := "- func: op(Tensor self, int dim) -> Tensor\n  variants: [function]\n  category: pointwise\n  dtypes: all\n  since: '0.1'\n  doc: Words.\n  derivatives:\n    " + facts + "\n"
+		assert.ErrorContains(t, loadFails(t, text), why)
+	}
+}
+
+func loadFails(t *testing.T, text string) error {
+	t.Helper()
+	_, err := schema.Load(entriesIn(t, text))
+	return err
+}
