@@ -142,10 +142,7 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
 func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_fill"
-	if err := oneDevice(op, self, mask); err != nil {
-		return nil, err
-	}
-	if err := wantBool(op, mask); err != nil {
+	if err := cmp.Or(oneDevice(op, self, mask), wantBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if value.Dim() != 0 {
@@ -176,10 +173,7 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 // MaskedScatter writes the elements of source, one after another, where mask is set.
 func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_scatter"
-	if err := oneDevice(op, self, mask, source); err != nil {
-		return nil, err
-	}
-	if err := wantBool(op, mask); err != nil {
+	if err := cmp.Or(oneDevice(op, self, mask, source), wantBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if self.DType() != source.DType() {

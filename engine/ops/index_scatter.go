@@ -379,10 +379,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 // Put writes source to the elements that index names by their row-major numbers.
 func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	const op = "put"
-	if err := oneDevice(op, self, index, source); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, index, false); err != nil {
+	if err := cmp.Or(oneDevice(op, self, index, source), wantIndex(op, index, false)); err != nil {
 		return nil, err
 	}
 	switch {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/iter"
@@ -38,10 +39,7 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 		return nil, err
 	}
 	if index.Numel() > 0 {
-		if err := wantIndex(op, index, true); err != nil {
-			return nil, err
-		}
-		if err := fitsBeside(op, self, index, d); err != nil {
+		if err := cmp.Or(wantIndex(op, index, true), fitsBeside(op, self, index, d)); err != nil {
 			return nil, err
 		}
 	}
@@ -99,10 +97,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	if err != nil {
 		return nil, err
 	}
-	if err := vector(op, index); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, index, true); err != nil {
+	if err := cmp.Or(vector(op, index), wantIndex(op, index, true)); err != nil {
 		return nil, err
 	}
 	sizes := slices.Clone(self.Sizes())
@@ -120,10 +115,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 // Take reads elements by their row-major numbers.
 func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "take"
-	if err := oneDevice(op, self, index); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, index, false); err != nil {
+	if err := cmp.Or(oneDevice(op, self, index), wantIndex(op, index, false)); err != nil {
 		return nil, err
 	}
 	if self.Numel() == 0 && index.Numel() > 0 {
@@ -144,10 +136,7 @@ func flattened(self, index *tensor.Tensor) *indexed {
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
 func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 	const op = "take_along_dim"
-	if err := oneDevice(op, self, indices); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, indices, false); err != nil {
+	if err := cmp.Or(oneDevice(op, self, indices), wantIndex(op, indices, false)); err != nil {
 		return nil, err
 	}
 	s := within(op)

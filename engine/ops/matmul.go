@@ -131,10 +131,7 @@ func wantDims(op, name string, t *tensor.Tensor, n int) error {
 
 // checkMatrices refuses operands that cannot be multiplied as batch+2-dimensional matrices.
 func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error {
-	if err := wantDims(op, nameA, a, dims); err != nil {
-		return err
-	}
-	if err := wantDims(op, nameB, b, dims); err != nil {
+	if err := cmp.Or(wantDims(op, nameA, a, dims), wantDims(op, nameB, b, dims)); err != nil {
 		return err
 	}
 	sa, sb := a.Sizes(), b.Sizes()
@@ -251,10 +248,7 @@ func Mv(out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if err := wantDims(op, "mat", mat, 2); err != nil {
-		return nil, err
-	}
-	if err := wantDims(op, "vec", vec, 1); err != nil {
+	if err := cmp.Or(wantDims(op, "mat", mat, 2), wantDims(op, "vec", vec, 1)); err != nil {
 		return nil, err
 	}
 	n, k := mat.Sizes()[0], mat.Sizes()[1]

@@ -72,12 +72,12 @@ func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.T
 
 // cast is t in dtype d, row-major.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return rowMajor(s.Op, t, d) })
+	return launch.RowMajor(&s.Scope, t, d)
 }
 
 // fresh is a copy of t in dtype d and row-major order, in memory of its own.
 func (s *scope) fresh(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return rowMajorCopy(s.Op, t, d) })
+	return launch.RowMajorCopy(&s.Scope, t, d)
 }
 
 // expand views t with its dimensions of size 1 repeated, and leading ones added.
@@ -192,20 +192,6 @@ func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f 
 		s.Err = launch.Copy(op, out, self)
 	}
 	return s.Give(out)
-}
-
-// rowMajor is t with its elements in row-major order and in dtype d: t itself under another handle where it is that already,
-// and otherwise a copy. The caller owns the handle; the memory is t's in the first case, and the copy's own in the other.
-func rowMajor(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.DType() == d && t.IsContiguous() {
-		return t.Alias(), nil
-	}
-	return rowMajorCopy(op, t, d)
-}
-
-// rowMajorCopy is a copy of t in dtype d and row-major order, in memory of its own.
-func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	return cloned(op, t, d, t.Device(), shape.Contiguous)
 }
 
 // converted is t itself under another handle where its dtype is d, and otherwise a copy in d.
