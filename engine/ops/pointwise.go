@@ -106,7 +106,9 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		}
 	}
 	w.Operands[0] = to.To
-	copy(w.Operands[1:], inputs)
+	for i, t := range inputs { // a call of copy takes longer than few operands
+		w.Operands[i+1] = t
+	}
 	if p.swapped {
 		w.Operands[1], w.Operands[2] = w.Operands[2], w.Operands[1]
 	}

@@ -24,7 +24,7 @@ func FromFile(filename string, share Bool, size Int, d dtype.DType, l tensor.Lay
 		return nil, status.Runtimef("from_file: a file can be mapped on the cpu, not on %v", dev)
 	case l != tensor.NoLayout && l != tensor.Strided:
 		return nil, status.Runtimef("from_file: only the strided layout is supported")
-	case n < 0 || n > (1<<62)/d.Size():
+	case n < 0 || n > d.Elements(1<<62):
 		return nil, status.Runtimef("from_file: cannot map %d elements of %v of file <%s>", n, d, filename)
 	default:
 		s, err := storage.FromFile("from_file", filename, share == True, n*d.Size())
