@@ -120,7 +120,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 		default:
 			t := item.Tensor
 			if item.Kind == IndexBool {
-				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool); s.Err != nil {
+				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host); s.Err != nil {
 					return nil, nil
 				}
 			}
@@ -332,7 +332,7 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 		return err
 	}
 	if len(selectors) > 0 {
-		s.putAdvanced(base, selectors, s.single(value, self.DType()), false)
+		s.putAdvanced(base, selectors, s.single(value, self.DType(), self.Device()), false)
 	} else if s.Err = iter.Fillable(s.Op, base); s.Err == nil {
 		s.Err = fillWith(base, value)
 	}
@@ -389,7 +389,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 		if s.Err == nil {
 			s.Err = checkFits(s.Op, v, base.DType())
 		}
-		if value = s.single(v, base.DType()); s.Err != nil {
+		if value = s.single(v, base.DType(), base.Device()); s.Err != nil {
 			return
 		}
 	}

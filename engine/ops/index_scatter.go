@@ -172,7 +172,7 @@ func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, in
 	join := place.joining(&s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
-		place.write(&s.scope, work, s.single(identity(name, d), d))
+		place.write(&s.scope, work, s.single(identity(name, d), d, work.Device()))
 	}
 	if s.Err == nil {
 		join()
@@ -188,7 +188,7 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 		return nil
 	}
 	counts := s.Keep(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
-	one := s.single(dtype.IntScalar(1), dtype.Int64)
+	one := s.single(dtype.IntScalar(1), dtype.Int64, work.Device())
 	if s.Err == nil {
 		placeAlong(counts, s.d, s.index).combine(&s.scope, scatterAdd, counts, one)
 	}
@@ -227,7 +227,7 @@ func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run f
 	}
 	s := within(op)
 	defer s.Close()
-	source := s.expand(s.single(value, self.DType()), index.Sizes())
+	source := s.expand(s.single(value, self.DType(), self.Device()), index.Sizes())
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -300,7 +300,7 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 		if err := checkFits(op, alpha, self.DType()); err != nil {
 			return nil, err
 		}
-		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType())); factor.Err != nil {
+		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType(), self.Device())); factor.Err != nil {
 			return nil, factor.Err
 		}
 	}
@@ -364,7 +364,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		if index.Numel() == 0 || to.Numel() == 0 {
 			return
 		}
-		work, one := s.vector(to), s.single(number, self.DType())
+		work, one := s.vector(to), s.single(number, self.DType(), self.Device())
 		if s.Err != nil {
 			return
 		}

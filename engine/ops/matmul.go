@@ -362,7 +362,7 @@ func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *te
 	if s.Err != nil || factor.Equal(1) {
 		return t
 	}
-	return s.Binary(Mul, t, s.single(factor, d))
+	return s.Binary(Mul, t, s.single(factor, d, t.Device()))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.

@@ -101,8 +101,12 @@ func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
 }
 
 // single is a zero-dim tensor of one value.
-func (s *scope) single(v dtype.Scalar, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return single(s.Op, v, d) })
+func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
+	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, nil, d, dev) })
+	if s.Err == nil {
+		s.Err = fillWith(t, v)
+	}
+	return t
 }
 
 // apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
