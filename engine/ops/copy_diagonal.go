@@ -65,10 +65,7 @@ func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	s := within("diagflat")
 	defer s.Close()
 	flat := s.reshape(self, self.Numel())
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return Diag(nil, flat, offset)
+	return s.Last(func() (*tensor.Tensor, error) { return Diag(nil, flat, offset) })
 }
 
 // replace writes src to the part of to that see views.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -171,10 +172,7 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 	}
 	f := shape.SuggestFormat(self.Sizes(), self.Strides())
 	strides, err := shape.FormatStrides(op, sizes, f)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkFits(op, value, self.DType()); err != nil {
+	if err = cmp.Or(err, checkFits(op, value, self.DType())); err != nil {
 		return nil, err
 	}
 	s := within(op)

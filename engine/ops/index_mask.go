@@ -77,9 +77,6 @@ func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := within("nonzero")
 	defer s.Close()
 	places := s.vector(self)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return s.GiveAll(s.nonzeroColumns(places))
 }
 
@@ -105,11 +102,8 @@ func wantBool(op string, mask *tensor.Tensor) error {
 // MaskedSelect gathers the elements whose mask is set; the shapes broadcast.
 func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_select"
-	if err := wantBool(op, mask); err != nil {
-		return nil, err
-	}
 	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
-	if err != nil {
+	if err = cmp.Or(wantBool(op, mask), err); err != nil {
 		return nil, err
 	}
 	s := within(op)

@@ -228,10 +228,7 @@ func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run f
 	s := within(op)
 	defer s.Close()
 	source := s.expand(s.single(value, self.DType(), self.Device()), index.Sizes())
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return run(source)
+	return s.Last(func() (*tensor.Tensor, error) { return run(source) })
 }
 
 // ScatterValue writes one number to the positions that index names along dim.
@@ -333,10 +330,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		return nil, err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	if err := vector(op, index); err != nil {
+	if err = cmp.Or(err, vector(op, index)); err != nil {
 		return nil, err
 	}
 	switch {

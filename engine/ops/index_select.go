@@ -31,11 +31,8 @@ func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (
 
 // gather is Gather for other operators; wrap lets negative positions count from the end.
 func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
-	if err := oneDevice(op, self, index); err != nil {
-		return nil, err
-	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
+	if err = cmp.Or(oneDevice(op, self, index), err); err != nil {
 		return nil, err
 	}
 	if index.Numel() > 0 {
@@ -94,10 +91,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 		return nil, err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(vector(op, index), wantIndex(op, index, true)); err != nil {
+	if err = cmp.Or(err, vector(op, index), wantIndex(op, index, true)); err != nil {
 		return nil, err
 	}
 	sizes := slices.Clone(self.Sizes())
@@ -143,10 +137,7 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 	defer s.Close()
 	if dim.IsNone() {
 		flat, index := s.reshape(self, self.Numel()), s.reshape(indices, indices.Numel())
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		return gather(op, out, flat, 0, index, true)
+		return s.Last(func() (*tensor.Tensor, error) { return gather(op, out, flat, 0, index, true) })
 	}
 	if self.Dim() != indices.Dim() {
 		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
@@ -168,8 +159,5 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 	from := s.expand(self, common)
 	common[d] = indices.Sizes()[d]
 	index := s.expand(indices, common)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return gather(op, out, from, int64(d), index, true)
+	return s.Last(func() (*tensor.Tensor, error) { return gather(op, out, from, int64(d), index, true) })
 }

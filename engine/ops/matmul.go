@@ -199,10 +199,9 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	defer e.Close()
 	a := e.reshape(e.permute(batch1, 1, 0, 2), rows, inner)
 	b := e.reshape(batch2, inner, cols)
-	if e.Err != nil {
-		return nil, e.Err
-	}
-	return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
+	return e.Last(func() (*tensor.Tensor, error) {
+		return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
+	})
 }
 
 // addbmmEach adds one product after the other, rounding to 16 bits in between as PyTorch does.

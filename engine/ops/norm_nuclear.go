@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -28,10 +29,7 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 		return nil, status.Runtimef("%s: the nuclear norm needs two dimensions, got %v of a tensor of shape %v", op, dim, self.Sizes())
 	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), false)
-	if err != nil {
-		return nil, err
-	}
-	if err := iter.SameDType(op, out, d.ToReal()); err != nil {
+	if err = cmp.Or(err, iter.SameDType(op, out, d.ToReal())); err != nil {
 		return nil, err
 	}
 	// The vectors to make orthogonal are the fewer ones of rows and columns.
