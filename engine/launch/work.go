@@ -142,10 +142,12 @@ type Placement struct {
 	Fits             func(set int64) error
 }
 
-// Coordinates writes the coordinates of row-major numbers in a shape: Columns has a tensor of one dimension for each of Sizes.
+// Coordinates writes the coordinates of row-major numbers in a shape to the columns of To, one for each of Sizes, or to Columns, which
+// are tensors of one dimension.
 type Coordinates struct {
 	Numbers *tensor.Tensor // contiguous
 	Sizes   []int64
+	To      *tensor.Tensor
 	Columns []*tensor.Tensor
 }
 

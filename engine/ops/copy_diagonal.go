@@ -149,7 +149,9 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	// As PyTorch's, the coordinates of an index lie side by side.
 	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
 	rows := s.reshape(all, flat.Numel(), int64(len(sizes)))
-	s.unravel(flat, sizes, s.columns(rows, len(sizes)))
+	if s.Err == nil {
+		s.Err = launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
+	}
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -38,15 +38,8 @@ func (s *scope) nonzeroColumns(t *tensor.Tensor) []*tensor.Tensor {
 			return nil
 		}
 	}
-	s.unravel(flat, t.Sizes(), columns)
+	s.Err = launch.On(flat).Unravel(s.Op, launch.Coordinates{Numbers: flat, Sizes: t.Sizes(), Columns: columns})
 	return columns
-}
-
-// unravel writes the coordinates of row-major numbers, a column for each dimension.
-func (s *scope) unravel(numbers *tensor.Tensor, sizes []int64, columns []*tensor.Tensor) {
-	if s.Err == nil {
-		s.Err = launch.On(numbers).Unravel(s.Op, launch.Coordinates{Numbers: numbers, Sizes: sizes, Columns: columns})
-	}
 }
 
 // Nonzero lists the positions of the elements that are not zero, a row for each.
@@ -58,18 +51,13 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
-	n, dims := flat.Numel(), self.Dim()
-	rows := s.Keep(tensor.EmptyStrided(s.Op, []int64{n, int64(dims)}, []int64{1, n}, dtype.Int64, self.Device()))
-	s.unravel(flat, self.Sizes(), s.columns(rows, dims))
-	return s.result(out, rows, self)
-}
-
-// columns views the columns of a matrix.
-func (s *scope) columns(t *tensor.Tensor, n int) (all []*tensor.Tensor) {
-	for i := range n {
-		all = append(all, s.at(t, 1, int64(i)))
+	rows, sizes, strides := flat, []int64{flat.Numel(), int64(self.Dim())}, []int64{1, flat.Numel()}
+	if self.Dim() == 1 {
+		s.Err = rows.SetGeometry(s.Op, sizes, strides, 0)
+	} else if rows = s.Keep(tensor.EmptyStrided(s.Op, sizes, strides, dtype.Int64, self.Device())); s.Err == nil {
+		s.Err = launch.On(flat).Unravel(s.Op, launch.Coordinates{Numbers: flat, Sizes: self.Sizes(), To: rows})
 	}
-	return all
+	return s.result(out, rows, self)
 }
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
