@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -66,6 +67,37 @@ func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	defer s.Close()
 	places := s.vector(self)
 	return s.GiveAll(s.nonzeroColumns(places))
+}
+
+// UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
+func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, error) {
+	const op = "unravel_index"
+	if !indices.DType().IsIntegral() {
+		return nil, status.Typef("%s: expected integer indices, but got %v", op, indices.DType())
+	}
+	total, err := shape.Numel(op, sizes)
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	flat := s.fresh(indices, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	s.Err = launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
+		return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
+	}})
+	// As PyTorch's, the coordinates of an index lie side by side.
+	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
+	rows := s.reshape(all, flat.Numel(), int64(len(sizes)))
+	if s.Err == nil {
+		s.Err = launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return Unbind(all, -1)
 }
 
 // selectByMask gathers the elements whose mask, of self's shape, is set, in row-major order.
