@@ -45,7 +45,7 @@ $(LIB): FORCE $(OPENBLAS)
 	@ln -sf openblas/$(notdir $(OPENBLAS)) build/$(notdir $(OPENBLAS))
 
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
-$(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h include/tensor.h
+$(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h capi/lists.h include/tensor.h
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 

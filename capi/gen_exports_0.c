@@ -74,22 +74,6 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_add(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_add(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_add_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_add_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_add_(lt_value *a) { return tensor_add_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
-TENSOR_API intptr_t tensor_words_add_scalar_(lt_value *a) { return tensor_add_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sub", "out");
   lt_value a[3];
@@ -162,22 +146,6 @@ TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scal
   tensor_status status = lt_invoke(&frame, "sub");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sub(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sub_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sub_(lt_value *a) { return tensor_sub_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
-TENSOR_API intptr_t tensor_words_sub_scalar_(lt_value *a) { return tensor_sub_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "subtract", "out");
@@ -252,22 +220,6 @@ TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_subtract(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_subtract(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_subtract_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_subtract_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_subtract_(lt_value *a) { return tensor_subtract_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
-TENSOR_API intptr_t tensor_words_subtract_scalar_(lt_value *a) { return tensor_subtract_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "rsub", "out");
   lt_value a[3];
@@ -295,18 +247,6 @@ TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_rsub(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rsub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_rsub_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rsub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -376,22 +316,6 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mul(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mul(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_mul_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mul_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_mul_(lt_value *a) { return tensor_mul_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_mul_scalar_(lt_value *a) { return tensor_mul_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "multiply", "out");
   lt_value a[2];
@@ -458,22 +382,6 @@ TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor
   tensor_status status = lt_invoke(&frame, "multiply");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_multiply(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_multiply(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_multiply_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_multiply_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_multiply_(lt_value *a) { return tensor_multiply_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_multiply_scalar_(lt_value *a) { return tensor_multiply_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "div", "out");
@@ -548,22 +456,6 @@ TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_div(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_div(a[0].pointer, a[1].pointer, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_div_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_div_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_div_(lt_value *a) { return tensor_div_(a[0].pointer, a[1].pointer, a[2].text); }
-
-TENSOR_API intptr_t tensor_words_div_scalar_(lt_value *a) { return tensor_div_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
-
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "divide", "out");
   lt_value a[3];
@@ -637,22 +529,6 @@ TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_divide(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_divide(a[0].pointer, a[1].pointer, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_divide_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_divide_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_divide_(lt_value *a) { return tensor_divide_(a[0].pointer, a[1].pointer, a[2].text); }
-
-TENSOR_API intptr_t tensor_words_divide_scalar_(lt_value *a) { return tensor_divide_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
-
 TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "true_divide", "out");
   lt_value a[2];
@@ -719,22 +595,6 @@ TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, ten
   tensor_status status = lt_invoke(&frame, "true_divide");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_true_divide(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_true_divide(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_true_divide_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_true_divide_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_true_divide_(lt_value *a) { return tensor_true_divide_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_true_divide_scalar_(lt_value *a) { return tensor_true_divide_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "floor_divide", "out");
@@ -803,22 +663,6 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_floor_divide(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_floor_divide(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_floor_divide_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_floor_divide_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_floor_divide_(lt_value *a) { return tensor_floor_divide_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_floor_divide_scalar_(lt_value *a) { return tensor_floor_divide_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "remainder", "out");
   lt_value a[2];
@@ -885,22 +729,6 @@ TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tenso
   tensor_status status = lt_invoke(&frame, "remainder");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_remainder(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_remainder(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_remainder_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_remainder_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_remainder_(lt_value *a) { return tensor_remainder_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_remainder_scalar_(lt_value *a) { return tensor_remainder_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmod", "out");
@@ -969,22 +797,6 @@ TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmod(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fmod_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmod_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fmod_(lt_value *a) { return tensor_fmod_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_fmod_scalar_(lt_value *a) { return tensor_fmod_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "pow", "out");
   lt_value a[2];
@@ -1051,22 +863,6 @@ TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scal
   tensor_status status = lt_invoke(&frame, "pow");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_pow(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_pow(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_pow_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_pow_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_pow_(lt_value *a) { return tensor_pow_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_pow_scalar_(lt_value *a) { return tensor_pow_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "float_power", "out");
@@ -1135,22 +931,6 @@ TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_float_power(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_float_power(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_float_power_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_float_power_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_float_power_(lt_value *a) { return tensor_float_power_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_float_power_scalar_(lt_value *a) { return tensor_float_power_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "neg", "out");
   lt_value a[1];
@@ -1179,14 +959,6 @@ TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "neg");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_neg(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_neg(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_neg_(lt_value *a) { return tensor_neg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "negative", "out");
@@ -1217,14 +989,6 @@ TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_negative(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_negative(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_negative_(lt_value *a) { return tensor_negative_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "positive", "out");
   lt_value a[1];
@@ -1235,12 +999,6 @@ TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_positive(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_positive(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_square(const tensor_t *self, tensor_t **out) {
@@ -1272,14 +1030,6 @@ TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_square(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_square(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_square_(lt_value *a) { return tensor_square_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "reciprocal", "out");
   lt_value a[1];
@@ -1308,14 +1058,6 @@ TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *o
   tensor_status status = lt_invoke(&frame, "reciprocal");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_reciprocal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_reciprocal(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "abs", "out");
@@ -1346,14 +1088,6 @@ TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_abs(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_abs(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_abs_(lt_value *a) { return tensor_abs_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "absolute", "out");
   lt_value a[1];
@@ -1382,14 +1116,6 @@ TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out
   tensor_status status = lt_invoke(&frame, "absolute");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_absolute(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_absolute(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_absolute_(lt_value *a) { return tensor_absolute_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sign", "out");
@@ -1420,14 +1146,6 @@ TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sign(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sign(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sgn", "out");
   lt_value a[1];
@@ -1456,14 +1174,6 @@ TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "sgn");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sgn(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sgn(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sgn_(lt_value *a) { return tensor_sgn_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "copysign", "out");
@@ -1532,22 +1242,6 @@ TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_copysign(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_copysign(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_copysign_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_copysign_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_copysign_(lt_value *a) { return tensor_copysign_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_copysign_scalar_(lt_value *a) { return tensor_copysign_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcmul", "out");
   lt_value a[4];
@@ -1586,14 +1280,6 @@ TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addcmul(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addcmul(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addcmul_(lt_value *a) { return tensor_addcmul_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
-
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcdiv", "out");
   lt_value a[4];
@@ -1631,14 +1317,6 @@ TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t
   tensor_status status = lt_invoke(&frame, "addcdiv");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_addcdiv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addcdiv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addcdiv_(lt_value *a) { return tensor_addcdiv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out) {
   LT_RESULT(out, "lerp", "out");
@@ -1713,22 +1391,6 @@ TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lerp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lerp(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lerp_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lerp_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lerp_(lt_value *a) { return tensor_lerp_(a[0].pointer, a[1].pointer, a[2].pointer); }
-
-TENSOR_API intptr_t tensor_words_lerp_scalar_(lt_value *a) { return tensor_lerp_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
@@ -1795,22 +1457,6 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
   tensor_status status = lt_invoke(&frame, "eq");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_eq(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eq(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_eq_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eq_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_eq_(lt_value *a) { return tensor_eq_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_eq_scalar_(lt_value *a) { return tensor_eq_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
@@ -1879,22 +1525,6 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ne(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ne(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ne_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ne_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ne_(lt_value *a) { return tensor_ne_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_ne_scalar_(lt_value *a) { return tensor_ne_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
@@ -1961,22 +1591,6 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
   tensor_status status = lt_invoke(&frame, "not_equal");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_not_equal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_not_equal(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_not_equal_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_not_equal_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_not_equal_(lt_value *a) { return tensor_not_equal_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_not_equal_scalar_(lt_value *a) { return tensor_not_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
@@ -2045,22 +1659,6 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lt(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lt(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lt_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lt_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lt_(lt_value *a) { return tensor_lt_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_lt_scalar_(lt_value *a) { return tensor_lt_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
@@ -2127,22 +1725,6 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
   tensor_status status = lt_invoke(&frame, "less");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_less(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_(lt_value *a) { return tensor_less_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_less_scalar_(lt_value *a) { return tensor_less_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
@@ -2211,22 +1793,6 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_le(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_le(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_le_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_le_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_le_(lt_value *a) { return tensor_le_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_le_scalar_(lt_value *a) { return tensor_le_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
@@ -2293,22 +1859,6 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
   tensor_status status = lt_invoke(&frame, "less_equal");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_less_equal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less_equal(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_equal_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_less_equal_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_less_equal_(lt_value *a) { return tensor_less_equal_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_less_equal_scalar_(lt_value *a) { return tensor_less_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
@@ -2377,22 +1927,6 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_gt(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gt(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_gt_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gt_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_gt_(lt_value *a) { return tensor_gt_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_gt_scalar_(lt_value *a) { return tensor_gt_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
@@ -2459,22 +1993,6 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
   tensor_status status = lt_invoke(&frame, "greater");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_greater(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_(lt_value *a) { return tensor_greater_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_greater_scalar_(lt_value *a) { return tensor_greater_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
@@ -2543,22 +2061,6 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ge(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ge(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ge_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ge_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ge_(lt_value *a) { return tensor_ge_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_ge_scalar_(lt_value *a) { return tensor_ge_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
@@ -2626,22 +2128,6 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_greater_equal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater_equal(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_equal_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_greater_equal_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_greater_equal_(lt_value *a) { return tensor_greater_equal_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_greater_equal_scalar_(lt_value *a) { return tensor_greater_equal_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
@@ -2652,13 +2138,6 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_equal(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_equal(a[0].pointer, a[1].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -2678,12 +2157,6 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isclose(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
@@ -2700,13 +2173,6 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_allclose(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_allclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
@@ -2717,12 +2183,6 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_isnan(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isnan(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
@@ -2737,12 +2197,6 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isinf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isinf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
@@ -2755,12 +2209,6 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isfinite(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isfinite(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
@@ -2771,12 +2219,6 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_isreal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isreal(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
@@ -2800,12 +2242,6 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isposinf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isposinf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
@@ -2827,12 +2263,6 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isneginf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isneginf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
@@ -2852,12 +2282,6 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_signbit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_signbit(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
@@ -2883,12 +2307,6 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_complex_parts(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_complex_parts(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
@@ -2912,12 +2330,6 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_polar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_polar(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
@@ -2928,12 +2340,6 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_real(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_real(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
@@ -2948,12 +2354,6 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_imag(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_imag(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
@@ -2964,12 +2364,6 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_view_as_real(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_as_real(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
@@ -2984,12 +2378,6 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as_complex(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_as_complex(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
@@ -3000,12 +2388,6 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_conj(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_conj(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
@@ -3037,14 +2419,6 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_conj_physical(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_conj_physical(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_conj_physical_(lt_value *a) { return tensor_conj_physical_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
@@ -3057,12 +2431,6 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resolve_conj(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_resolve_conj(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
@@ -3073,12 +2441,6 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_resolve_neg(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_resolve_neg(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
@@ -3102,12 +2464,6 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_angle(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_angle(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
@@ -3121,12 +2477,6 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clone(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clone(a[0].pointer, TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
@@ -3138,12 +2488,6 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_contiguous(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
@@ -3162,12 +2506,6 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_to_options(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_to_options(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), a[4].i, a[5].i, TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
@@ -3190,10 +2528,6 @@ TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, 
   tensor_status status = lt_invoke(&frame, "copy_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_copy_(lt_value *a) { return tensor_copy_(a[0].pointer, a[1].pointer, a[2].i); }
-
-TENSOR_API intptr_t tensor_words_copy__scalar(lt_value *a) { return tensor_copy__scalar(a[0].pointer, a[1].scalar, a[2].i); }
 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
@@ -3241,22 +2575,6 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fill(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fill(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fill_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fill_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fill_(lt_value *a) { return tensor_fill_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_fill_scalar_(lt_value *a) { return tensor_fill_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
@@ -3264,8 +2582,6 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_zero_(lt_value *a) { return tensor_zero_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
@@ -3292,13 +2608,6 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_contiguous(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
@@ -3312,13 +2621,6 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_set_to(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_set_to(a[0].pointer, a[1].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
   lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
@@ -3328,8 +2630,6 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
   tensor_status status = lt_invoke(&frame, "resize_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_resize_(lt_value *a) { return tensor_resize_(a[0].pointer, a[1].list.data, a[1].list.length, TENSOR_FORMAT_NONE); }
 
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
@@ -3358,12 +2658,6 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow_copy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_narrow_copy(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
   lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
@@ -3374,8 +2668,6 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resize_as_(lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, TENSOR_FORMAT_NONE); }
-
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
@@ -3383,8 +2675,6 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_set_(lt_value *a) { return tensor_set_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
@@ -3394,8 +2684,6 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
   tensor_status status = lt_invoke(&frame, "set_.tensor");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_set__tensor(lt_value *a) { return tensor_set__tensor(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
@@ -3408,8 +2696,6 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
   tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_set__tensor_geometry(lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
@@ -3442,8 +2728,6 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fill_diagonal_(lt_value *a) { return tensor_fill_diagonal_(a[0].pointer, a[1].scalar, a[2].i); }
-
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
@@ -3471,12 +2755,6 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zeros(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_zeros(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
@@ -3502,12 +2780,6 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   LT_OUTPUT(frame.out[0], out, "ones", "out");
   tensor_status status = lt_invoke(&frame, "ones");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ones(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ones(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3539,12 +2811,6 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_full(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_full(a[0].list.data, a[0].list.length, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
@@ -3574,12 +2840,6 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
@@ -3594,12 +2854,6 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_empty_strided(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty_strided(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3618,12 +2872,6 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty_permuted(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty_permuted(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
@@ -3637,12 +2885,6 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_scalar_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scalar_tensor(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3672,12 +2914,6 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
   tensor_status status = lt_invoke(&frame, "arange.start");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_arange_start(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arange_start(a[0].scalar, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3711,12 +2947,6 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arange_start_step(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arange_start_step(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
@@ -3742,12 +2972,6 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   LT_OUTPUT(frame.out[0], out, "arange", "out");
   tensor_status status = lt_invoke(&frame, "arange");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_arange(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arange(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3781,12 +3005,6 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_range(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
@@ -3816,12 +3034,6 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   LT_OUTPUT(frame.out[0], out, "linspace", "out");
   tensor_status status = lt_invoke(&frame, "linspace");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_linspace(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3855,12 +3067,6 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_tensor_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
@@ -3892,12 +3098,6 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_tensor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
@@ -3927,12 +3127,6 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_linspace_scalar_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_linspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3968,12 +3162,6 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace(a[0].scalar, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
@@ -4005,12 +3193,6 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_logspace_tensor_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4046,12 +3228,6 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_tensor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
@@ -4085,12 +3261,6 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_scalar_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
@@ -4116,12 +3286,6 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   LT_OUTPUT(frame.out[0], out, "eye", "out");
   tensor_status status = lt_invoke(&frame, "eye");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_eye(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eye(a[0].i, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4153,12 +3317,6 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_eye_m(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_eye_m(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
@@ -4174,12 +3332,6 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_tril_indices(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tril_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4199,12 +3351,6 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_triu_indices(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_triu_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
@@ -4219,12 +3365,6 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_empty_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_empty_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -4243,12 +3383,6 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zeros_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_zeros_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
@@ -4263,12 +3397,6 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ones_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ones_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -4288,12 +3416,6 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_full_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_full_like(a[0].pointer, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
@@ -4308,12 +3430,6 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_new_empty(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_empty(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4333,12 +3449,6 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_empty_strided(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_empty_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
@@ -4354,12 +3464,6 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_new_full(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_full(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4378,12 +3482,6 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_zeros(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_zeros(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
@@ -4398,12 +3496,6 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_new_ones(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_new_ones(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4422,12 +3514,6 @@ TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool peri
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bartlett_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bartlett_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "hann_window", "out");
   lt_value a[5];
@@ -4442,12 +3528,6 @@ TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_hann_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_hann_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4468,12 +3548,6 @@ TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool perio
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hamming_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "blackman_window", "out");
   lt_value a[5];
@@ -4488,12 +3562,6 @@ TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool peri
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_blackman_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_blackman_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -4513,12 +3581,6 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kaiser_window(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_kaiser_window(a[0].i, a[1].i, a[2].f, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out) {
   LT_RESULT(out, "vander", "out");
   lt_value a[3];
@@ -4531,12 +3593,6 @@ TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increa
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_vander(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_vander(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
@@ -4562,12 +3618,6 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_save_bytes(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {

@@ -113,12 +113,6 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_npy_save_bytes(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_npy_save_bytes(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out) {
   LT_RESULT(out, "npy_load", "out");
   lt_value a[2];
@@ -132,12 +126,6 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_npy_load(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_npy_load(a[0].text, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out) {
   LT_RESULT(out, "npy_load_bytes", "out");
   lt_value a[1];
@@ -148,12 +136,6 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_npy_load_bytes(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_npy_load_bytes(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
@@ -257,14 +239,6 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sqrt(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sqrt(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sqrt_(lt_value *a) { return tensor_sqrt_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
@@ -293,14 +267,6 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_rsqrt(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rsqrt(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_rsqrt_(lt_value *a) { return tensor_rsqrt_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
@@ -331,14 +297,6 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_exp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_exp(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_exp_(lt_value *a) { return tensor_exp_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
@@ -367,14 +325,6 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_exp2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_exp2(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_exp2_(lt_value *a) { return tensor_exp2_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
@@ -405,14 +355,6 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expm1(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_expm1(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_expm1_(lt_value *a) { return tensor_expm1_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
@@ -441,14 +383,6 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "log");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_log(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_log(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_log_(lt_value *a) { return tensor_log_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
@@ -479,14 +413,6 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_log2(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_log2_(lt_value *a) { return tensor_log2_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
@@ -515,14 +441,6 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_log10(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_log10(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_log10_(lt_value *a) { return tensor_log10_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
@@ -553,14 +471,6 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log1p(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_log1p(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_log1p_(lt_value *a) { return tensor_log1p_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
@@ -589,14 +499,6 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sin(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sin_(lt_value *a) { return tensor_sin_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
@@ -627,14 +529,6 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cos(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cos(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_cos_(lt_value *a) { return tensor_cos_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
@@ -663,14 +557,6 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_tan(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tan(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_tan_(lt_value *a) { return tensor_tan_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
@@ -701,14 +587,6 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_asin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_asin(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_asin_(lt_value *a) { return tensor_asin_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
@@ -737,14 +615,6 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_arcsin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arcsin(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arcsin_(lt_value *a) { return tensor_arcsin_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
@@ -775,14 +645,6 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_acos(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_acos(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_acos_(lt_value *a) { return tensor_acos_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
@@ -811,14 +673,6 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_arccos(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arccos(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arccos_(lt_value *a) { return tensor_arccos_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
@@ -849,14 +703,6 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atan(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_atan(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_atan_(lt_value *a) { return tensor_atan_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
@@ -885,14 +731,6 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_arctan(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arctan(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arctan_(lt_value *a) { return tensor_arctan_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
@@ -923,14 +761,6 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sinh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sinh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sinh_(lt_value *a) { return tensor_sinh_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
@@ -959,14 +789,6 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_cosh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cosh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_cosh_(lt_value *a) { return tensor_cosh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
@@ -997,14 +819,6 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tanh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tanh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_tanh_(lt_value *a) { return tensor_tanh_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
@@ -1033,14 +847,6 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_asinh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_asinh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_asinh_(lt_value *a) { return tensor_asinh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
@@ -1071,14 +877,6 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arcsinh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arcsinh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arcsinh_(lt_value *a) { return tensor_arcsinh_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
@@ -1107,14 +905,6 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_acosh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_acosh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_acosh_(lt_value *a) { return tensor_acosh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
@@ -1145,14 +935,6 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arccosh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arccosh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arccosh_(lt_value *a) { return tensor_arccosh_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
@@ -1181,14 +963,6 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_atanh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_atanh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_atanh_(lt_value *a) { return tensor_atanh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
@@ -1219,14 +993,6 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arctanh(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arctanh(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arctanh_(lt_value *a) { return tensor_arctanh_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
@@ -1255,14 +1021,6 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sigmoid(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sigmoid(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sigmoid_(lt_value *a) { return tensor_sigmoid_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
@@ -1296,14 +1054,6 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atan2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_atan2(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_atan2_(lt_value *a) { return tensor_atan2_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
@@ -1335,14 +1085,6 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
   tensor_status status = lt_invoke(&frame, "arctan2");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_arctan2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_arctan2(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_arctan2_(lt_value *a) { return tensor_arctan2_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
@@ -1376,14 +1118,6 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hypot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_hypot(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_hypot_(lt_value *a) { return tensor_hypot_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
@@ -1397,12 +1131,6 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_get(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_get(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
   lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
@@ -1413,8 +1141,6 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_set_(lt_value *a) { return tensor_index_set_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].pointer); }
-
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
   lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
@@ -1424,8 +1150,6 @@ TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_i
   tensor_status status = lt_invoke(&frame, "index_set_scalar_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_index_set_scalar_(lt_value *a) { return tensor_index_set_scalar_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "index_put", "out");
@@ -1478,12 +1202,6 @@ TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_select(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_select(a[0].pointer, a[1].i, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
   LT_RESULT(out, "masked_select", "out");
   lt_value a[2];
@@ -1505,12 +1223,6 @@ TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const te
   LT_OUTPUT(frame.out[0], out, "masked_select", "out");
   tensor_status status = lt_invoke(&frame, "masked_select");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_masked_select(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_masked_select(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out) {
@@ -1563,22 +1275,6 @@ TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_masked_fill(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_masked_fill(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_masked_fill_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_masked_fill_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_masked_fill_(lt_value *a) { return tensor_masked_fill_(a[0].pointer, a[1].pointer, a[2].pointer); }
-
-TENSOR_API intptr_t tensor_words_masked_fill_scalar_(lt_value *a) { return tensor_masked_fill_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "masked_scatter", "out");
   lt_value a[3];
@@ -1602,14 +1298,6 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
   tensor_status status = lt_invoke(&frame, "masked_scatter");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_masked_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_masked_scatter(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_masked_scatter_(lt_value *a) { return tensor_masked_scatter_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
   LT_RESULT(out, "gather", "out");
@@ -1638,12 +1326,6 @@ TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_gather(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gather(a[0].pointer, a[1].i, a[2].pointer, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "take", "out");
   lt_value a[2];
@@ -1665,12 +1347,6 @@ TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *i
   LT_OUTPUT(frame.out[0], out, "take", "out");
   tensor_status status = lt_invoke(&frame, "take");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_take(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_take(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out) {
@@ -1698,12 +1374,6 @@ TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_take_along_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_take_along_dim(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nonzero", "out");
   lt_value a[1];
@@ -1725,12 +1395,6 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nonzero(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nonzero(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
   lt_value a[1];
@@ -1743,8 +1407,6 @@ TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nonzero_numpy(lt_value *a) { return tensor_nonzero_numpy(a[0].pointer, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "argwhere", "out");
   lt_value a[1];
@@ -1755,12 +1417,6 @@ TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argwhere(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argwhere(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out) {
@@ -1788,14 +1444,6 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
   tensor_status status = lt_invoke(&frame, "put");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_put(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_put(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_put_(lt_value *a) { return tensor_put_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i); }
 
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter.src", "out");
@@ -1835,14 +1483,6 @@ TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_src(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scatter_src(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_scatter_src_(lt_value *a) { return tensor_scatter_src_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
-
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scatter.value", "out");
   lt_value a[4];
@@ -1880,14 +1520,6 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
   tensor_status status = lt_invoke(&frame, "scatter.value");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_scatter_value(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scatter_value(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_scatter_value_(lt_value *a) { return tensor_scatter_value_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.src_reduce", "out");
@@ -1930,14 +1562,6 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_src_reduce(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scatter_src_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_scatter_src_reduce_(lt_value *a) { return tensor_scatter_src_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text); }
-
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.value_reduce", "out");
   lt_value a[5];
@@ -1979,14 +1603,6 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_value_reduce(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scatter_value_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_scatter_value_reduce_(lt_value *a) { return tensor_scatter_value_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, a[4].text); }
-
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter_add", "out");
   lt_value a[4];
@@ -2024,14 +1640,6 @@ TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t di
   tensor_status status = lt_invoke(&frame, "scatter_add");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_scatter_add(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scatter_add(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_scatter_add_(lt_value *a) { return tensor_scatter_add_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "scatter_reduce", "out");
@@ -2077,14 +1685,6 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_reduce(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scatter_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_scatter_reduce_(lt_value *a) { return tensor_scatter_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
-
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
   lt_value a[5];
@@ -2126,14 +1726,6 @@ TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_add(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_add(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_index_add_(lt_value *a) { return tensor_index_add_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
   lt_value a[4];
@@ -2171,14 +1763,6 @@ TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim
   tensor_status status = lt_invoke(&frame, "index_copy");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_index_copy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_copy(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_index_copy_(lt_value *a) { return tensor_index_copy_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
@@ -2234,22 +1818,6 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_fill(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_fill(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_index_fill_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_fill_scalar(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_index_fill_(lt_value *a) { return tensor_index_fill_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
-
-TENSOR_API intptr_t tensor_words_index_fill_scalar_(lt_value *a) { return tensor_index_fill_scalar_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar); }
-
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
   lt_value a[6];
@@ -2294,14 +1862,6 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_reduce(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_index_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_index_reduce_(lt_value *a) { return tensor_index_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
-
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
   lt_value a[1];
@@ -2313,8 +1873,6 @@ TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tenso
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_where_condition(lt_value *a) { return tensor_where_condition(a[0].pointer, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cat", "out");
@@ -2337,12 +1895,6 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
   LT_OUTPUT(frame.out[0], out, "cat", "out");
   tensor_status status = lt_invoke(&frame, "cat");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_cat(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
@@ -2368,12 +1920,6 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_concat(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_concat(a[0].list.data, a[0].list.length, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concatenate", "out");
   lt_value a[2];
@@ -2395,12 +1941,6 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
   LT_OUTPUT(frame.out[0], out, "concatenate", "out");
   tensor_status status = lt_invoke(&frame, "concatenate");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_concatenate(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_concatenate(a[0].list.data, a[0].list.length, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
@@ -2426,12 +1966,6 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_stack(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_stack(a[0].list.data, a[0].list.length, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
@@ -2451,12 +1985,6 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_hstack(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_hstack(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
@@ -2480,12 +2008,6 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_vstack(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_vstack(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
@@ -2505,12 +2027,6 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_row_stack(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_row_stack(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
@@ -2534,12 +2050,6 @@ TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dstack(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_dstack(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "column_stack", "out");
   lt_value a[1];
@@ -2561,12 +2071,6 @@ TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_column_stack(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_column_stack(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_1d", "out");
   lt_value a[1];
@@ -2577,12 +2081,6 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_atleast_1d(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_atleast_1d(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -2597,8 +2095,6 @@ TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atleast_1d_sequence(lt_value *a) { return tensor_atleast_1d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_2d", "out");
   lt_value a[1];
@@ -2609,12 +2105,6 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_atleast_2d(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_atleast_2d(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -2629,8 +2119,6 @@ TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atleast_2d_sequence(lt_value *a) { return tensor_atleast_2d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_3d", "out");
   lt_value a[1];
@@ -2641,12 +2129,6 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_atleast_3d(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_atleast_3d(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -2661,8 +2143,6 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atleast_3d_sequence(lt_value *a) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "broadcast_tensors", "out"); LT_RESULT(out_len, "broadcast_tensors", "out_len");
   lt_value a[1];
@@ -2674,8 +2154,6 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_broadcast_tensors(lt_value *a) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "meshgrid", "out"); LT_RESULT(out_len, "meshgrid", "out_len");
@@ -2690,8 +2168,6 @@ TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_meshgrid(lt_value *a) { return tensor_meshgrid(a[0].list.data, a[0].list.length, a[1].text, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "cartesian_prod", "out");
   lt_value a[1];
@@ -2702,12 +2178,6 @@ TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, i
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_cartesian_prod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cartesian_prod(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
@@ -2724,12 +2194,6 @@ TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_combinations(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_combinations(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "block_diag", "out");
   lt_value a[1];
@@ -2740,12 +2204,6 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_block_diag(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_block_diag(a[0].list.data, a[0].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
@@ -2761,12 +2219,6 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_repeat(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "tile", "out");
   lt_value a[2];
@@ -2778,12 +2230,6 @@ TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_tile(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tile(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
@@ -2801,12 +2247,6 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat_interleave_int(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_repeat_interleave_int(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.tensor", "out");
   lt_value a[4];
@@ -2822,12 +2262,6 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat_interleave_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_repeat_interleave_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave", "out");
   lt_value a[2];
@@ -2839,12 +2273,6 @@ TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_repeat_interleave(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_repeat_interleave(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
@@ -2861,12 +2289,6 @@ TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_roll(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_roll(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "flip", "out");
   lt_value a[2];
@@ -2878,12 +2300,6 @@ TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_flip(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_flip(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
@@ -2898,12 +2314,6 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fliplr(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fliplr(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "flipud", "out");
   lt_value a[1];
@@ -2914,12 +2324,6 @@ TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_flipud(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_flipud(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
@@ -2934,12 +2338,6 @@ TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_rot90(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rot90(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out) {
@@ -2974,14 +2372,6 @@ TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tril(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tril(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_tril_(lt_value *a) { return tensor_tril_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
   lt_value a[2];
@@ -3014,14 +2404,6 @@ TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_triu(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_triu(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_triu_(lt_value *a) { return tensor_triu_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
   lt_value a[2];
@@ -3045,12 +2427,6 @@ TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diag(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diag(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diag_embed", "out");
   lt_value a[4];
@@ -3066,12 +2442,6 @@ TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diag_embed(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diag_embed(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
   LT_RESULT(out, "diagflat", "out");
   lt_value a[2];
@@ -3083,12 +2453,6 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_diagflat(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diagflat(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
@@ -3107,12 +2471,6 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagonal_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diagonal_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
@@ -3126,12 +2484,6 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_select_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_select_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -3151,12 +2503,6 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_slice_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_slice_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, a[5].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
@@ -3173,12 +2519,6 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided_scatter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_as_strided_scatter(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unravel_index", "out"); LT_RESULT(out_len, "unravel_index", "out_len");
   lt_value a[2];
@@ -3191,8 +2531,6 @@ TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unravel_index(lt_value *a) { return tensor_unravel_index(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "sum_to_size", "out");
@@ -3207,12 +2545,6 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sum_to_size(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sum_to_size(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
@@ -3225,12 +2557,6 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_constant_pad_nd(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_constant_pad_nd(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -3265,14 +2591,6 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_and(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_and(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_and_(lt_value *a) { return tensor_logical_and_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
@@ -3304,14 +2622,6 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
   tensor_status status = lt_invoke(&frame, "logical_or");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_logical_or(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_or(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_or_(lt_value *a) { return tensor_logical_or_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_xor", "out");
@@ -3345,14 +2655,6 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_xor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_xor(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_xor_(lt_value *a) { return tensor_logical_xor_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
@@ -3381,14 +2683,6 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_logical_not(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logical_not(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logical_not_(lt_value *a) { return tensor_logical_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
@@ -3456,20 +2750,4 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
   tensor_status status = lt_invoke(&frame, "bitwise_and");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_bitwise_and(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_and(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_and_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_and_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_and_(lt_value *a) { return tensor_bitwise_and_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_and_scalar_(lt_value *a) { return tensor_bitwise_and_scalar_(a[0].pointer, a[1].scalar); }
 

@@ -68,22 +68,6 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_or(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_or(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_or_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_or_(lt_value *a) { return tensor_bitwise_or_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar_(lt_value *a) { return tensor_bitwise_or_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
   lt_value a[2];
@@ -151,22 +135,6 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_xor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_xor(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_xor_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_(lt_value *a) { return tensor_bitwise_xor_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar_(lt_value *a) { return tensor_bitwise_xor_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "bitwise_not", "out");
   lt_value a[1];
@@ -195,14 +163,6 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_bitwise_not(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_not(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_not_(lt_value *a) { return tensor_bitwise_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
@@ -271,22 +231,6 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_left_shift(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_left_shift(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_left_shift_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_(lt_value *a) { return tensor_bitwise_left_shift_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar_(lt_value *a) { return tensor_bitwise_left_shift_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
@@ -354,22 +298,6 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_right_shift(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_right_shift(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bitwise_right_shift_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_(lt_value *a) { return tensor_bitwise_right_shift_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar_(lt_value *a) { return tensor_bitwise_right_shift_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
   lt_value a[2];
@@ -391,12 +319,6 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
   LT_OUTPUT(frame.out[0], out, "matmul", "out");
   tensor_status status = lt_invoke(&frame, "matmul");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_matmul(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_matmul(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
@@ -422,12 +344,6 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_spmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "spmm", "out");
   lt_value a[2];
@@ -449,12 +365,6 @@ TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *m
   LT_OUTPUT(frame.out[0], out, "spmm", "out");
   tensor_status status = lt_invoke(&frame, "spmm");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_spmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_spmm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
@@ -480,12 +390,6 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bmm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
   LT_RESULT(out, "mv", "out");
   lt_value a[2];
@@ -507,12 +411,6 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
   LT_OUTPUT(frame.out[0], out, "mv", "out");
   tensor_status status = lt_invoke(&frame, "mv");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_mv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mv(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
@@ -538,12 +436,6 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_dot(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "vdot", "out");
   lt_value a[2];
@@ -565,12 +457,6 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
   LT_OUTPUT(frame.out[0], out, "vdot", "out");
   tensor_status status = lt_invoke(&frame, "vdot");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_vdot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_vdot(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -596,12 +482,6 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_inner(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_inner(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "outer", "out");
   lt_value a[2];
@@ -625,12 +505,6 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_outer(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_outer(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
@@ -652,12 +526,6 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
   LT_OUTPUT(frame.out[0], out, "ger", "out");
   tensor_status status = lt_invoke(&frame, "ger");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ger(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ger(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -701,14 +569,6 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addmm_(lt_value *a) { return tensor_addmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
@@ -749,14 +609,6 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
   tensor_status status = lt_invoke(&frame, "baddbmm");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_baddbmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_baddbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_baddbmm_(lt_value *a) { return tensor_baddbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
@@ -799,14 +651,6 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addbmm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addbmm_(lt_value *a) { return tensor_addbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
@@ -847,14 +691,6 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
   tensor_status status = lt_invoke(&frame, "addmv");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_addmv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addmv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addmv_(lt_value *a) { return tensor_addmv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
@@ -897,14 +733,6 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addr(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_addr(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_addr_(lt_value *a) { return tensor_addr_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
-
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
@@ -916,12 +744,6 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_einsum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_einsum(a[0].text, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
@@ -947,12 +769,6 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "tensordot", "out");
   tensor_status status = lt_invoke(&frame, "tensordot");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_tensordot(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tensordot(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
@@ -982,12 +798,6 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensordot_dims(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_tensordot_dims(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "kron", "out");
   lt_value a[2];
@@ -1011,12 +821,6 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kron(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_kron(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out) {
   LT_RESULT(out, "cdist", "out");
   lt_value a[4];
@@ -1030,12 +834,6 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_cdist(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cdist(a[0].pointer, a[1].pointer, a[2].f, a[3].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
@@ -1065,12 +863,6 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_scalar_operand(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_scalar_operand(a[0].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
@@ -1123,13 +915,6 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_can_cast(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_can_cast(a[0].i, a[1].i, &told);
-  a->i = told;
   return status;
 }
 
@@ -1244,13 +1029,6 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_nonzero(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_nonzero(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
@@ -1260,13 +1038,6 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_conj(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_conj(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -1282,13 +1053,6 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_neg(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_neg(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
@@ -1299,13 +1063,6 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_same_size(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_same_size(a[0].pointer, a[1].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -1338,12 +1095,6 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rand(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rand(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
@@ -1371,12 +1122,6 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   LT_OUTPUT(frame.out[0], out, "randn", "out");
   tensor_status status = lt_invoke(&frame, "randn");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_randn(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randn(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -1412,12 +1157,6 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint(a[0].i, a[1].i, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
@@ -1449,12 +1188,6 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_high(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
@@ -1484,12 +1217,6 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randperm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randperm(a[0].i, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
@@ -1507,12 +1234,6 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rand_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rand_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
@@ -1528,12 +1249,6 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_randn_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randn_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -1555,12 +1270,6 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_like(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint_like(a[0].pointer, a[1].i, a[2].i, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
@@ -1577,12 +1286,6 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_randint_like_high(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_randint_like_high(a[0].pointer, a[1].i, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
@@ -1637,18 +1340,6 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_tensors(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_normal_tensors(a[0].pointer, a[1].pointer, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_normal_tensors_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_normal_tensors_scalar(a[0].pointer, a[1].scalar, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
@@ -1682,12 +1373,6 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_size(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_normal_size(a[0].f, a[1].f, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
@@ -1711,12 +1396,6 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bernoulli(a[0].pointer, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
@@ -1729,12 +1408,6 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_bernoulli_p(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bernoulli_p(a[0].pointer, a[1].f, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
@@ -1764,12 +1437,6 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_multinomial(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_multinomial(a[0].pointer, a[1].i, a[2].i, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
@@ -1783,12 +1450,6 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_poisson(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_poisson(a[0].pointer, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
   lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
@@ -1799,8 +1460,6 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
   tensor_status status = lt_invoke(&frame, "uniform_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_uniform_(lt_value *a) { return tensor_uniform_(a[0].pointer, a[1].f, a[2].f, NULL); }
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1813,8 +1472,6 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_(lt_value *a) { return tensor_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
-
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
   lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
@@ -1823,8 +1480,6 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
   tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_random_(lt_value *a) { return tensor_random_(a[0].pointer, NULL); }
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1835,8 +1490,6 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
   tensor_status status = lt_invoke(&frame, "random_.to");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_random__to(lt_value *a) { return tensor_random__to(a[0].pointer, a[1].i, NULL); }
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1849,8 +1502,6 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_random__from(lt_value *a) { return tensor_random__from(a[0].pointer, a[1].i, a[2].i, NULL); }
-
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
@@ -1860,8 +1511,6 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
   tensor_status status = lt_invoke(&frame, "bernoulli_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_bernoulli_(lt_value *a) { return tensor_bernoulli_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1873,8 +1522,6 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli__tensor(lt_value *a) { return tensor_bernoulli__tensor(a[0].pointer, a[1].pointer, NULL); }
-
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
@@ -1884,8 +1531,6 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
   tensor_status status = lt_invoke(&frame, "exponential_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_exponential_(lt_value *a) { return tensor_exponential_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1898,8 +1543,6 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cauchy_(lt_value *a) { return tensor_cauchy_(a[0].pointer, a[1].f, a[2].f, NULL); }
-
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
   lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
@@ -1911,8 +1554,6 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log_normal_(lt_value *a) { return tensor_log_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
-
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
@@ -1922,8 +1563,6 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
   tensor_status status = lt_invoke(&frame, "geometric_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_geometric_(lt_value *a) { return tensor_geometric_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
@@ -2037,12 +1676,6 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
@@ -2068,12 +1701,6 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   LT_OUTPUT(frame.out[0], out, "nansum", "out");
   tensor_status status = lt_invoke(&frame, "nansum");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_nansum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nansum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -2103,12 +1730,6 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_prod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_prod(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
@@ -2134,12 +1755,6 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   LT_OUTPUT(frame.out[0], out, "mean", "out");
   tensor_status status = lt_invoke(&frame, "mean");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_mean(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -2169,12 +1784,6 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanmean(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanmean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
@@ -2198,12 +1807,6 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
   LT_OUTPUT(frame.out[0], out, "any", "out");
   tensor_status status = lt_invoke(&frame, "any");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_any(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_any(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -2231,12 +1834,6 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_all(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_all(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
@@ -2250,12 +1847,6 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_count_nonzero(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_count_nonzero(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
@@ -2267,12 +1858,6 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_std(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_std(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -2302,12 +1887,6 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_std_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
@@ -2335,12 +1914,6 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_correction(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_std_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
@@ -2352,12 +1925,6 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_var(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_var(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -2387,12 +1954,6 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_var_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
@@ -2420,12 +1981,6 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_correction(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_var_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
@@ -2440,8 +1995,6 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_std_mean(lt_value *a) { return tensor_std_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.dim", "std");
@@ -2460,8 +2013,6 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
@@ -2479,8 +2030,6 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
@@ -2495,8 +2044,6 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_var_mean(lt_value *a) { return tensor_var_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.dim", "var");
@@ -2515,8 +2062,6 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_mean_dim(lt_value *a) { return tensor_var_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
@@ -2533,8 +2078,6 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_var_mean_correction(lt_value *a) { return tensor_var_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
@@ -2563,12 +2106,6 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   LT_OUTPUT(frame.out[0], out, "norm", "out");
   tensor_status status = lt_invoke(&frame, "norm");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_norm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -2600,12 +2137,6 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_norm_name(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_norm_name(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
@@ -2629,12 +2160,6 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
   LT_OUTPUT(frame.out[0], out, "amax", "out");
   tensor_status status = lt_invoke(&frame, "amax");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_amax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_amax(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -2662,12 +2187,6 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_amin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_amin(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
@@ -2687,12 +2206,6 @@ TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_max(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_max(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -2723,8 +2236,6 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_max_dim(lt_value *a) { return tensor_max_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
@@ -2744,12 +2255,6 @@ TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_min(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_min(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -2780,8 +2285,6 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_min_dim(lt_value *a) { return tensor_min_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
@@ -2805,12 +2308,6 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_max_other(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_max_other(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
@@ -2832,12 +2329,6 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
   tensor_status status = lt_invoke(&frame, "min.other");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_min_other(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_min_other(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max) {
@@ -2868,8 +2359,6 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_aminmax(lt_value *a) { return tensor_aminmax(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
@@ -2895,12 +2384,6 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argmax(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
@@ -2924,12 +2407,6 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
   LT_OUTPUT(frame.out[0], out, "argmin", "out");
   tensor_status status = lt_invoke(&frame, "argmin");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argmin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argmin(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
@@ -2961,14 +2438,6 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_floor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_floor(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_floor_(lt_value *a) { return tensor_floor_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
@@ -2997,14 +2466,6 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_ceil(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ceil(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ceil_(lt_value *a) { return tensor_ceil_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
@@ -3035,14 +2496,6 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trunc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trunc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_trunc_(lt_value *a) { return tensor_trunc_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
@@ -3071,14 +2524,6 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_fix(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fix(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_fix_(lt_value *a) { return tensor_fix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
@@ -3112,14 +2557,6 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_round(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_round(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_round_(lt_value *a) { return tensor_round_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
@@ -3148,14 +2585,6 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_frac(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_frac(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_frac_(lt_value *a) { return tensor_frac_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
@@ -3192,14 +2621,6 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_tensor_(lt_value *a) { return tensor_clamp_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
-
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
@@ -3235,14 +2656,6 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_(lt_value *a) { return tensor_clamp_(a[0].pointer, a[1].scalar, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
@@ -3277,12 +2690,4 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   tensor_status status = lt_invoke(&frame, "clip.tensor");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_clip_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clip_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clip_tensor_(lt_value *a) { return tensor_clip_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
 

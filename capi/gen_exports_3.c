@@ -36,14 +36,6 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clip(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clip(a[0].pointer, a[1].scalar, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clip_(lt_value *a) { return tensor_clip_(a[0].pointer, a[1].scalar, a[2].scalar); }
-
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
@@ -110,22 +102,6 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
   tensor_status status = lt_invoke(&frame, "clamp_min");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_clamp_min(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_min(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_min_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_min_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_min_(lt_value *a) { return tensor_clamp_min_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_clamp_min_scalar_(lt_value *a) { return tensor_clamp_min_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
@@ -194,22 +170,6 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_max(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_max(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_max_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_clamp_max_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_clamp_max_(lt_value *a) { return tensor_clamp_max_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_clamp_max_scalar_(lt_value *a) { return tensor_clamp_max_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
@@ -231,12 +191,6 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
   tensor_status status = lt_invoke(&frame, "maximum");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_maximum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_maximum(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -262,12 +216,6 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_minimum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_minimum(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
@@ -289,12 +237,6 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
   tensor_status status = lt_invoke(&frame, "fmax");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_fmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmax(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -320,12 +262,6 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_fmin(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
@@ -345,14 +281,6 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_relu(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_relu(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_relu_(lt_value *a) { return tensor_relu_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
@@ -406,18 +334,6 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_where(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_where(a[0].pointer, a[1].pointer, a[2].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_where_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_where_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
@@ -452,14 +368,6 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   tensor_status status = lt_invoke(&frame, "cumsum");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_cumsum(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumsum(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_cumsum_(lt_value *a) { return tensor_cumsum_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
@@ -496,14 +404,6 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumprod(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumprod(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_cumprod_(lt_value *a) { return tensor_cumprod_(a[0].pointer, a[1].i, a[2].i); }
-
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummax", "values");
   LT_RESULT(indices, "cummax", "indices");
@@ -529,8 +429,6 @@ TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, te
   tensor_status status = lt_invoke(&frame, "cummax");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_cummax(lt_value *a) { return tensor_cummax(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummin", "values");
@@ -558,8 +456,6 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cummin(lt_value *a) { return tensor_cummin(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
@@ -581,12 +477,6 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
   tensor_status status = lt_invoke(&frame, "logcumsumexp");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_logcumsumexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logcumsumexp(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -614,12 +504,6 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logsumexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "softmax", "out");
   lt_value a[3];
@@ -645,12 +529,6 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_softmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
@@ -674,12 +552,6 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
   tensor_status status = lt_invoke(&frame, "log_softmax");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_log_softmax(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
@@ -709,8 +581,6 @@ TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool
   tensor_status status = lt_invoke(&frame, "sort");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sort(lt_value *a) { return tensor_sort(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "sort.stable", "values");
@@ -742,8 +612,6 @@ TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t st
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sort_stable(lt_value *a) { return tensor_sort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort", "out");
   lt_value a[3];
@@ -756,12 +624,6 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argsort(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argsort(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
@@ -777,12 +639,6 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_argsort_stable(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_argsort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
@@ -804,12 +660,6 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "msort", "out");
   tensor_status status = lt_invoke(&frame, "msort");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_msort(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_msort(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
@@ -844,8 +694,6 @@ TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_topk(lt_value *a) { return tensor_topk(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "median", "out");
   lt_value a[1];
@@ -856,12 +704,6 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_median(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_median(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -892,8 +734,6 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_median_dim(lt_value *a) { return tensor_median_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nanmedian", "out");
   lt_value a[1];
@@ -904,12 +744,6 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_nanmedian(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanmedian(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -939,8 +773,6 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
   tensor_status status = lt_invoke(&frame, "nanmedian.dim");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_nanmedian_dim(lt_value *a) { return tensor_nanmedian_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "kthvalue", "values");
@@ -972,8 +804,6 @@ TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kthvalue(lt_value *a) { return tensor_kthvalue(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "mode", "values");
   LT_RESULT(indices, "mode", "indices");
@@ -1001,8 +831,6 @@ TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool
   tensor_status status = lt_invoke(&frame, "mode");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_mode(lt_value *a) { return tensor_mode(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
   LT_RESULT(out, "searchsorted", "out");
@@ -1068,18 +896,6 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_searchsorted(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_searchsorted(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_searchsorted_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_searchsorted_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
   LT_RESULT(out, "bucketize", "out");
   lt_value a[4];
@@ -1136,18 +952,6 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bucketize(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bucketize(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_bucketize_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bucketize_scalar(a[0].scalar, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts) {
   LT_RESULT(output, "unique", "output");
   LT_RESULT(inverse_indices, "unique", "inverse_indices");
@@ -1168,8 +972,6 @@ TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool r
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unique(lt_value *a) { return tensor_unique(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
-
 TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts) {
   LT_RESULT(output, "unique_consecutive", "output");
   LT_RESULT(inverse_indices, "unique_consecutive", "inverse_indices");
@@ -1188,8 +990,6 @@ TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool re
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unique_consecutive(lt_value *a) { return tensor_unique_consecutive(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 TENSOR_API tensor_status tensor_isin(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t **out) {
   LT_RESULT(out, "isin", "out");
@@ -1247,18 +1047,6 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isin(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isin(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_isin_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_isin_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
@@ -1287,14 +1075,6 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_erf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_erf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_erf_(lt_value *a) { return tensor_erf_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
@@ -1325,14 +1105,6 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_erfc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_erfc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_erfc_(lt_value *a) { return tensor_erfc_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
@@ -1361,14 +1133,6 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_erfinv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_erfinv(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_erfinv_(lt_value *a) { return tensor_erfinv_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
@@ -1399,14 +1163,6 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lgamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lgamma(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lgamma_(lt_value *a) { return tensor_lgamma_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
@@ -1435,14 +1191,6 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_digamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_digamma(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_digamma_(lt_value *a) { return tensor_digamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
@@ -1473,14 +1221,6 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_i0(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_i0(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_i0_(lt_value *a) { return tensor_i0_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
@@ -1509,14 +1249,6 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_sinc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_sinc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_sinc_(lt_value *a) { return tensor_sinc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
@@ -1550,14 +1282,6 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logit(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_logit_(lt_value *a) { return tensor_logit_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
@@ -1579,12 +1303,6 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
   tensor_status status = lt_invoke(&frame, "polygamma");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_polygamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_polygamma(a[0].i, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
@@ -1619,14 +1337,6 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mvlgamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mvlgamma(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_mvlgamma_(lt_value *a) { return tensor_mvlgamma_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
@@ -1658,14 +1368,6 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   tensor_status status = lt_invoke(&frame, "igamma");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_igamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_igamma(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_igamma_(lt_value *a) { return tensor_igamma_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
@@ -1699,14 +1401,6 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_igammac(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_igammac(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_igammac_(lt_value *a) { return tensor_igammac_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
@@ -1730,12 +1424,6 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logaddexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logaddexp(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
@@ -1757,12 +1445,6 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_logaddexp2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_logaddexp2(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1832,22 +1514,6 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_xlogy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_xlogy(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_xlogy_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_xlogy_(lt_value *a) { return tensor_xlogy_(a[0].pointer, a[1].pointer); }
-
-TENSOR_API intptr_t tensor_words_xlogy_scalar_(lt_value *a) { return tensor_xlogy_scalar_(a[0].pointer, a[1].scalar); }
-
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
@@ -1879,14 +1545,6 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   tensor_status status = lt_invoke(&frame, "gcd");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gcd(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_gcd(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_gcd_(lt_value *a) { return tensor_gcd_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
@@ -1920,14 +1578,6 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lcm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_lcm(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_lcm_(lt_value *a) { return tensor_lcm_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
@@ -1959,14 +1609,6 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   tensor_status status = lt_invoke(&frame, "nextafter");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_nextafter(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nextafter(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
@@ -2000,14 +1642,6 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_heaviside(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_heaviside(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_heaviside_(lt_value *a) { return tensor_heaviside_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
@@ -2040,14 +1674,6 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ldexp(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ldexp(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_ldexp_(lt_value *a) { return tensor_ldexp_(a[0].pointer, a[1].pointer); }
-
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
   LT_RESULT(mantissa, "frexp", "mantissa");
   LT_RESULT(exponent, "frexp", "exponent");
@@ -2071,8 +1697,6 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
   tensor_status status = lt_invoke(&frame, "frexp");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_frexp(lt_value *a) { return tensor_frexp(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
@@ -2112,14 +1736,6 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nan_to_num(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nan_to_num(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_nan_to_num_(lt_value *a) { return tensor_nan_to_num_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
-
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
   lt_value a[1];
@@ -2148,14 +1764,6 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   tensor_status status = lt_invoke(&frame, "deg2rad");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_deg2rad(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_deg2rad(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_deg2rad_(lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
@@ -2186,14 +1794,6 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rad2deg(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_rad2deg(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_rad2deg_(lt_value *a) { return tensor_rad2deg_(a[0].pointer); }
-
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
@@ -2213,12 +1813,6 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expit", "out");
   tensor_status status = lt_invoke(&frame, "special.expit");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_expit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_expit(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
@@ -2242,12 +1836,6 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_exp2(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_exp2(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
@@ -2267,12 +1855,6 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
   tensor_status status = lt_invoke(&frame, "special.expm1");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_expm1(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_expm1(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
@@ -2296,12 +1878,6 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_log1p(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_log1p(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
@@ -2321,12 +1897,6 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "special.erf", "out");
   tensor_status status = lt_invoke(&frame, "special.erf");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_erf(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_erf(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
@@ -2350,12 +1920,6 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_erfc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_erfc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
@@ -2375,12 +1939,6 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
   tensor_status status = lt_invoke(&frame, "special.erfinv");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_erfinv(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_erfinv(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
@@ -2404,12 +1962,6 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammaln(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_gammaln(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
@@ -2429,12 +1981,6 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
   tensor_status status = lt_invoke(&frame, "special.digamma");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_digamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_digamma(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
@@ -2458,12 +2004,6 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_psi(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_psi(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
@@ -2485,12 +2025,6 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_i0(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_i0(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
@@ -2510,12 +2044,6 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
   tensor_status status = lt_invoke(&frame, "special.sinc");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_sinc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_sinc(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
@@ -2541,12 +2069,6 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_round(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_round(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
@@ -2568,12 +2090,6 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   LT_OUTPUT(frame.out[0], out, "special.logit", "out");
   tensor_status status = lt_invoke(&frame, "special.logit");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_logit(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_logit(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
@@ -2599,12 +2115,6 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_polygamma(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_polygamma(a[0].i, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
@@ -2626,12 +2136,6 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
   tensor_status status = lt_invoke(&frame, "special.multigammaln");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_multigammaln(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2657,12 +2161,6 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammainc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_gammainc(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
@@ -2684,12 +2182,6 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
   tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_gammaincc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_gammaincc(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2740,18 +2232,6 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_xlogy(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlogy(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_special_xlogy_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
@@ -2798,18 +2278,6 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
   tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_special_xlog1py(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlog1py(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_special_xlog1py_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_xlog1py_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2860,18 +2328,6 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_zeta(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_zeta(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_special_zeta_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_special_zeta_scalar(a[0].pointer, a[1].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
@@ -2901,12 +2357,6 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diff(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diff(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
@@ -2919,12 +2369,6 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_trapezoid(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -2941,12 +2385,6 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapezoid_x(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
@@ -2959,12 +2397,6 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_trapz(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapz(a[0].pointer, a[1].scalar, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -2981,12 +2413,6 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapz_x(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trapz_x(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
@@ -3001,12 +2427,6 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumulative_trapezoid(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
@@ -3019,12 +2439,6 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_cumulative_trapezoid_x(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
@@ -3042,12 +2456,6 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cov(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cov(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
@@ -3058,12 +2466,6 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_corrcoef(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_corrcoef(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
@@ -3091,12 +2493,6 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cross(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_cross(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
@@ -3107,12 +2503,6 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_trace(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_trace(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
@@ -3129,12 +2519,6 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dist(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out) {
   LT_RESULT(out, "bincount", "out");
   lt_value a[3];
@@ -3147,12 +2531,6 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_bincount(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_bincount(a[0].pointer, a[1].pointer, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out) {
@@ -3180,12 +2558,6 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
   LT_OUTPUT(frame.out[0], out, "histc", "out");
   tensor_status status = lt_invoke(&frame, "histc");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_histc(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_histc(a[0].pointer, a[1].i, a[2].scalar, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
@@ -3220,8 +2592,6 @@ TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histogram(lt_value *a) { return tensor_histogram(a[0].pointer, a[1].i, NULL, 0, a[3].pointer, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
@@ -3252,8 +2622,6 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histogram_edges(lt_value *a) { return tensor_histogram_edges(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
-
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5];
@@ -3270,8 +2638,6 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histogramdd(lt_value *a) { return tensor_histogramdd(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5];
@@ -3287,8 +2653,6 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_histogramdd_edges(lt_value *a) { return tensor_histogramdd_edges(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
@@ -3348,18 +2712,6 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "quantile", "out");
   tensor_status status = lt_invoke(&frame, "quantile");
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_quantile(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_quantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_quantile_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_quantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
@@ -3422,18 +2774,6 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanquantile(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanquantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_nanquantile_scalar(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_nanquantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4];
@@ -3448,8 +2788,6 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gradient(lt_value *a) { return tensor_gradient(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
@@ -3480,8 +2818,6 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
@@ -3520,14 +2856,6 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
   tensor_status status = lt_invoke(&frame, "renorm");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_renorm(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_renorm(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_renorm_(lt_value *a) { return tensor_renorm_(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
@@ -3586,13 +2914,6 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_is_read_only(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_read_only(a[0].pointer, &told);
-  a->i = told;
-  return status;
-}
-
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
@@ -3638,12 +2959,6 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_from_file(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_from_file(a[0].text, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
@@ -3651,8 +2966,6 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "share_memory_");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_share_memory_(lt_value *a) { return tensor_share_memory_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
@@ -3663,13 +2976,6 @@ TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_shared(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_shared(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 
@@ -3685,12 +2991,6 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_pin_memory(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_pin_memory(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_pinned", "out");
   lt_value a[1];
@@ -3700,13 +3000,6 @@ TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_words_is_pinned(lt_value *a) {
-  bool told = false;
-  tensor_status status = tensor_is_pinned(a[0].pointer, &told);
-  a->i = told;
   return status;
 }
 

@@ -285,12 +285,6 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
@@ -302,12 +296,6 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_view_dtype(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_dtype(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -323,12 +311,6 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_view_as(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
@@ -342,12 +324,6 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_reshape(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_reshape(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
@@ -359,12 +335,6 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_reshape_as(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_reshape_as(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
@@ -381,12 +351,6 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_flatten(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_flatten(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
@@ -401,12 +365,6 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unflatten(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_unflatten(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
@@ -417,12 +375,6 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_ravel(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_ravel(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
@@ -444,14 +396,6 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_t_matrix(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_t_matrix(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_t_matrix_(lt_value *a) { return tensor_t_matrix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
@@ -477,14 +421,6 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_transpose(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_transpose(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_transpose_(lt_value *a) { return tensor_transpose_(a[0].pointer, a[1].i, a[2].i); }
-
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
@@ -508,14 +444,6 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   tensor_status status = lt_invoke(&frame, "swapaxes");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_swapaxes(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_swapaxes_(lt_value *a) { return tensor_swapaxes_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
@@ -541,14 +469,6 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_swapdims(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_swapdims(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_swapdims_(lt_value *a) { return tensor_swapdims_(a[0].pointer, a[1].i, a[2].i); }
-
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
@@ -560,12 +480,6 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_permute(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_permute(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
@@ -582,12 +496,6 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_movedim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_movedim(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
@@ -600,12 +508,6 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_movedim_list(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_movedim_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
@@ -622,12 +524,6 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_moveaxis(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_moveaxis(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
@@ -642,12 +538,6 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_moveaxis_list(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_moveaxis_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
@@ -658,12 +548,6 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_T(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_T(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
@@ -678,12 +562,6 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mT(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mT(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
@@ -694,12 +572,6 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_mH(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_mH(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
@@ -714,12 +586,6 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_H(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_H(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
@@ -730,12 +596,6 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_adjoint(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_adjoint(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
@@ -752,12 +612,6 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expand(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_expand(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "expand_as", "out");
   lt_value a[2];
@@ -771,12 +625,6 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expand_as(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_expand_as(a[0].pointer, a[1].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "broadcast_to", "out");
   lt_value a[2];
@@ -788,12 +636,6 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_broadcast_to(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_broadcast_to(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
@@ -815,14 +657,6 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "squeeze");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_squeeze(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_squeeze(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_squeeze_(lt_value *a) { return tensor_squeeze_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
@@ -846,14 +680,6 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_dim(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_squeeze_dim(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_squeeze_dim_(lt_value *a) { return tensor_squeeze_dim_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
   lt_value a[2];
@@ -875,14 +701,6 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_squeeze_dims(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_squeeze_dims(a[0].pointer, a[1].list.data, a[1].list.length, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_squeeze_dims_(lt_value *a) { return tensor_squeeze_dims_(a[0].pointer, a[1].list.data, a[1].list.length); }
 
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
@@ -906,14 +724,6 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unsqueeze(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_unsqueeze(a[0].pointer, a[1].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_unsqueeze_(lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
-
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
   lt_value a[4];
@@ -927,12 +737,6 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_narrow(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_narrow(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
@@ -950,12 +754,6 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow_tensor(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_narrow_tensor(a[0].pointer, a[1].i, a[2].pointer, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select", "out");
   lt_value a[3];
@@ -968,12 +766,6 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_select(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_select(a[0].pointer, a[1].i, a[2].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -990,12 +782,6 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_slice(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_slice(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
@@ -1024,14 +810,6 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_as_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_words_as_strided_(lt_value *a) { return tensor_as_strided_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
-
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
   lt_value a[4];
@@ -1045,12 +823,6 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_unfold(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_unfold(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
@@ -1068,12 +840,6 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagonal(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_diagonal(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "detach", "out");
   lt_value a[1];
@@ -1084,12 +850,6 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_words_detach(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_detach(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
@@ -1105,8 +865,6 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unbind(lt_value *a) { return tensor_unbind(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split", "out"); LT_RESULT(out_len, "split", "out_len");
   lt_value a[3];
@@ -1120,8 +878,6 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_split(lt_value *a) { return tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split.sizes", "out"); LT_RESULT(out_len, "split.sizes", "out_len");
@@ -1137,8 +893,6 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_split_sizes(lt_value *a) { return tensor_split_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split_with_sizes", "out"); LT_RESULT(out_len, "split_with_sizes", "out_len");
   lt_value a[3];
@@ -1152,8 +906,6 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_split_with_sizes(lt_value *a) { return tensor_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "chunk", "out"); LT_RESULT(out_len, "chunk", "out_len");
@@ -1169,8 +921,6 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_chunk", "out"); LT_RESULT(out_len, "unsafe_chunk", "out_len");
   lt_value a[3];
@@ -1184,8 +934,6 @@ TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunk
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unsafe_chunk(lt_value *a) { return tensor_unsafe_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split", "out"); LT_RESULT(out_len, "unsafe_split", "out_len");
@@ -1201,8 +949,6 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unsafe_split(lt_value *a) { return tensor_unsafe_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split_with_sizes", "out"); LT_RESULT(out_len, "unsafe_split_with_sizes", "out_len");
   lt_value a[3];
@@ -1216,8 +962,6 @@ TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, co
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_unsafe_split_with_sizes(lt_value *a) { return tensor_unsafe_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split", "out"); LT_RESULT(out_len, "tensor_split", "out_len");
@@ -1233,8 +977,6 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensor_split(lt_value *a) { return tensor_tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.indices", "out"); LT_RESULT(out_len, "tensor_split.indices", "out_len");
   lt_value a[3];
@@ -1248,8 +990,6 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_tensor_split_indices(lt_value *a) { return tensor_tensor_split_indices(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.tensor", "out"); LT_RESULT(out_len, "tensor_split.tensor", "out_len");
@@ -1265,8 +1005,6 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensor_split_tensor(lt_value *a) { return tensor_tensor_split_tensor(a[0].pointer, a[1].pointer, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit", "out"); LT_RESULT(out_len, "hsplit", "out_len");
   lt_value a[2];
@@ -1279,8 +1017,6 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit.indices", "out"); LT_RESULT(out_len, "hsplit.indices", "out_len");
@@ -1295,8 +1031,6 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit", "out"); LT_RESULT(out_len, "vsplit", "out_len");
   lt_value a[2];
@@ -1309,8 +1043,6 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_vsplit(lt_value *a) { return tensor_vsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit.indices", "out"); LT_RESULT(out_len, "vsplit.indices", "out_len");
@@ -1325,8 +1057,6 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_vsplit_indices(lt_value *a) { return tensor_vsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit", "out"); LT_RESULT(out_len, "dsplit", "out_len");
   lt_value a[2];
@@ -1340,8 +1070,6 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
-
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit.indices", "out"); LT_RESULT(out_len, "dsplit.indices", "out_len");
   lt_value a[2];
@@ -1354,6 +1082,4 @@ TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64
   }
   return status;
 }
-
-TENSOR_API intptr_t tensor_words_dsplit_indices(lt_value *a) { return tensor_dsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 

@@ -1,4 +1,5 @@
-// One argument or result of a call into the engine, by its type in the schema.
+// One argument or result of a call into the engine, by its type in the schema, and the table of
+// operators that bindings read.
 #ifndef LIBTENSOR_CAPI_VALUE_H
 #define LIBTENSOR_CAPI_VALUE_H
 
@@ -20,10 +21,47 @@ typedef union lt_value {
   } list;
 } lt_value;
 
-// The word form of a function, tensor_words_NAME: all arguments in one array. It returns the handle
-// of the one result, or a status. An in-place function returns a status, and so does one with other
-// results, which it leaves in the first elements of the array: several handles, a list, a bool.
+// The word form of a function: all arguments in one array, after which an out form has the tensors
+// to write to. It returns the handle of the one result, or a status. A form that gives something
+// else than one tensor returns a status and leaves its results in the first elements of the array.
 typedef intptr_t (*lt_words)(lt_value *arguments);
 enum { LT_STATUSES = 1 << 12 };  // statuses are below it, handles are not
+
+// What is told of a parameter: it is given by name alone; it may be left out, for `absent`; none
+// stands for `absent`, too.
+enum { LT_BY_NAME = 1, LT_DEFAULT = 2, LT_NONE_IS_DEFAULT = 4 };
+
+// A parameter. Its kind is a letter, a small one where none may be given: T a tensor, P a tensor or
+// a number that stands for one, O such a one that has a word form for numbers, S a number, I an
+// int, F a float, B a bool, U a text, D a dtype, Y a layout, M a memory format, C a device, G a
+// generator, W a storage, Q an address, X an index; lists: A of tensors, Z of tensors or none, L of
+// ints, E of floats, H of bools, N of numbers, K of texts; V and R are L and A that may be given as
+// separate arguments.
+typedef struct lt_parameter {
+  const char *name;
+  char kind;
+  unsigned char flags;
+  lt_value absent;
+} lt_parameter;
+
+// What is told of an operator: its calls take less time than to let other threads run; it makes
+// tensors of nothing.
+enum { LT_BRIEF = 1, LT_FACTORY = 2 };
+
+enum { LT_AS_FUNCTION, LT_AS_INPLACE, LT_AS_OUT, LT_FORMS };
+
+typedef struct lt_operator {
+  const char *name;             // with its overload: max.dim
+  lt_words words[LT_FORMS][2];  // for a tensor and for a number as the last operand; NULL for none
+  const lt_parameter *parameters;
+  int count;
+  const char *results;    // a letter each
+  const char *signature;  // the parameters for people
+  int changed;            // the parameter that a function without results changes, -1 for none
+  int flags;
+} lt_operator;
+
+// The operator of a name; NULL for none.
+TENSOR_API const lt_operator *tensor_operator(const char *name);
 
 #endif

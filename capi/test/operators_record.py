@@ -1,14 +1,13 @@
 """Chooses the calls that operators.py makes from every language.
 
 Runs the recorded reference cases and the documentation's examples in Python and notes what each C function is called with.
-A call is a dict: c (the function), id, args (values by C parameter, see `Reader`). In-place and out forms get the arguments
+A call is a dict: c (the function), id, args (values by parameter, see `read`). In-place and out forms get the arguments
 of the function form.
 """
 
 import contextlib
 import ctypes
 import json
-import os
 import struct
 import sys
 from pathlib import Path
@@ -16,20 +15,20 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PYTHON = HERE / "../../bindings/python"
 sys.path.insert(0, str(PYTHON / "tests"))
-os.environ.setdefault("LIBTENSOR_PLAIN_CALLS", "1")  # so that every call is one of a C function that can be replaced
 
 import golden_player  # noqa: E402
 import libtensor as torch  # noqa: E402
-from libtensor import _dtypes, _library, gen_fft, gen_functions, gen_linalg, gen_nn_functional, gen_special  # noqa: E402
+from libtensor import _direct, _dtypes, _library, gen_functions  # noqa: E402, F401
 
 OPERATORS = json.loads((HERE / "gen_operators.json").read_text())
 FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
-MODULES = (gen_fft, gen_functions, gen_linalg, gen_nn_functional, gen_special)
 SCALARS = ("none", "bool", "int", "float", "complex")
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 LARGEST = 2000  # bytes of a tensor's storage
 CANDIDATES = 8  # calls that are kept for one C function
+STATUSES = 1 << 12  # LT_STATUSES
+NONE = -(2**63)  # TENSOR_NONE
 
 
 class Unsuitable(Exception):
@@ -38,7 +37,7 @@ class Unsuitable(Exception):
 
 def borrowed(handle):
     """A Tensor over a handle that somebody else owns."""
-    tensor = object.__new__(torch.Tensor)
+    tensor = _direct.TensorBase.__new__(torch.Tensor)
     tensor._h = handle
     return tensor
 
@@ -70,92 +69,111 @@ def scalar(s):
     return {"kind": kind, "re": number(s.value.f.re), "im": number(s.value.f.im if kind == "complex" else 0.0)}
 
 
-def index(data):
-    items = []
-    for kind, handle, *bounds in struct.iter_unpack("i4xPqqq", data):
-        items.append({"kind": kind, "tensor": tensor(handle), "bounds": bounds})
-    return items
+def index(items):
+    """The items of an index, whose fields count where their kinds use them."""
+    bounds = {0: 1, 1: 3, 5: 1}  # of integers, slices, bools
+    found = []
+    for kind, handle, *numbers in struct.iter_unpack("i4xPqqq", items):
+        used = bounds.get(kind, 0)
+        found.append({"kind": kind, "tensor": tensor(handle) if kind == 4 else None, "bounds": [*numbers[:used], *[0] * (3 - used)]})
+    return found
 
 
-class Reader:
-    """Reads the C arguments of a call one after the other."""
+class Value(ctypes.Union):
+    """lt_value: an argument of a word form (capi/value.h)."""
 
-    def __init__(self, values):
-        self.values = iter(values)
+    class List(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_int64)]
 
-    def read(self, kind):
-        value = next(self.values)
-        optional = kind.endswith("?")
-        base = kind.removesuffix("?")
-        if base.endswith("[]") or base == "Index":
-            count = next(self.values)
-            return None if value is None else self.items(base.replace("?", "").removesuffix("[]"), value, count)
-        match base:
-            case "Tensor":
-                return tensor(value)
-            case "Scalar":
-                return scalar(value)
-            case "bool":
-                return None if optional and value == -1 else bool(value)
-            case "int":
-                return None if optional and value == _library.ABSENT else value
-            case "float":
-                if optional and value is not None:
-                    value = ctypes.c_double.from_address(value).value if isinstance(value, int) else struct.unpack("d", bytes(value))[0]
-                return None if value is None else number(float(value))
-            case "str":
-                return None if value is None else value.decode()
-            case "dtype":
-                return None if value == -1 else golden_player.short(_dtypes.DTYPES[value])
-            case "layout":
-                return None if value == -1 else LAYOUTS[value]
-            case "memory_format":
-                return None if value == -1 else FORMATS[value]
-            case "device" if value.type in (-1, 0):
-                return None if value.type == -1 else "cpu"
-            case "Generator" if not value:
-                return None
+    _fields_ = [("scalar", _library.Scalar), ("i", ctypes.c_int64), ("f", ctypes.c_double), ("pointer", ctypes.c_void_p)]
+    _fields_ += [("text", ctypes.c_char_p), ("device", _library.Device), ("list", List)]
+
+
+class Operator(ctypes.Structure):
+    """The beginning of lt_operator: its name and word forms."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("words", ctypes.c_void_p * 2 * 3)]
+
+
+find = _library.library.tensor_operator
+find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
+Words = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
+
+
+def read(kind, value):
+    """An argument, whose type in the schema is `kind`."""
+    optional = kind.endswith("?")
+    base = kind.removesuffix("?")
+    if base.endswith("[]") or base == "Index":
+        return None if not value.list.data and optional else items(base.replace("?", "").removesuffix("[]"), value.list)
+    match base:
+        case "Tensor":
+            return tensor(value.pointer)
+        case "Scalar":
+            return scalar(value.scalar)
+        case "bool":
+            return None if optional and value.i == -1 else bool(value.i)
+        case "int":
+            return None if optional and value.i == NONE else value.i
+        case "float" if optional:
+            return number(ctypes.c_double.from_address(value.pointer).value) if value.pointer else None
+        case "float":
+            return number(value.f)
+        case "str":
+            return value.text.decode() if value.text else None
+        case "dtype":
+            return None if value.i == -1 else golden_player.short(_dtypes.DTYPES[value.i])
+        case "layout":
+            return None if value.i == -1 else LAYOUTS[value.i]
+        case "memory_format":
+            return None if value.i == -1 else FORMATS[value.i]
+        case "device" if value.device.type in (-1, 0):
+            return None if value.device.type == -1 else "cpu"
+        case "Generator" if not value.pointer:
+            return None
+    raise Unsuitable
+
+
+SIZES = {"Index": 40, "Tensor": 8, "int": 8, "float": 8, "bool": 1}
+
+
+def items(base, list):
+    if base not in SIZES:
         raise Unsuitable
-
-    def items(self, base, data, count):
-        data = bytes(data)
-        match base:
-            case "Index":
-                return index(data)
-            case "Tensor":
-                return [tensor(handle) for (handle,) in struct.iter_unpack("P", data)]
-            case "int":
-                return list(struct.unpack(f"{count}q", data))
-            case "float":
-                return [number(v) for v in struct.unpack(f"{count}d", data)]
-            case "bool":
-                return [bool(v) for v in data]
-        raise Unsuitable
+    data = ctypes.string_at(list.data, list.length * SIZES[base]) if list.length else b""
+    match base:
+        case "Index":
+            return index(data)
+        case "Tensor":
+            return [tensor(handle) for (handle,) in struct.iter_unpack("P", data)]
+        case "int":
+            return [*struct.unpack(f"{list.length}q", data)]
+        case "float":
+            return [number(v) for v in struct.unpack(f"{list.length}d", data)]
+    return [bool(v) for v in data]
 
 
 class Recorder:
-    """Stands for a C function in a generated module, and notes the calls that succeed."""
+    """Stands for a word form in the library's table, and notes the calls that succeed."""
 
     reading = False  # while arguments are read, which calls functions too
 
-    def __init__(self, function, name, calls):
-        self.function, self.name, self.calls = function, name, calls
-        self.types = FORMS[name][1]["types"]
+    def __init__(self, address, types, calls):
+        self.function, self.types, self.calls = Words(address), types, calls
 
-    def __call__(self, *values):
+    def __call__(self, values):
         call = None
         if len(self.calls) < CANDIDATES and not Recorder.reading:
             Recorder.reading = True
             with contextlib.suppress(Unsuitable):
-                reader = Reader(values)
-                call = [reader.read(kind) for kind in self.types]
+                call = [read(kind, values[i]) for i, kind in enumerate(self.types)]
             Recorder.reading = False
-        status = self.function(*values)
-        if not status and call is not None and call not in self.calls:
+        given = self.function(values)
+        if (given == 0 or given >= STATUSES) and call is not None and call not in self.calls:
             kinds = {dtypes(c) for c in self.calls}
             if dtypes(call) not in kinds or len(kinds) > 2:
                 self.calls.append(call)
-        return status
+        return given
 
 
 def dtypes(args):
@@ -167,12 +185,13 @@ def record():
     """Calls by C function."""
     calls = {}
     replaced = []
-    for module in MODULES:
-        for name, function in list(vars(module).items()):
-            form = getattr(function, "__name__", "")
-            if name.startswith("c_") and form in FORMS:
-                replaced.append((module, name, function))
-                setattr(module, name, Recorder(function, form, calls.setdefault(form, [])))
+    for operator in OPERATORS:
+        words = find(operator["id"].encode()).contents.words
+        for mode, forms in enumerate([[f for f in operator["forms"] if f["mode"] == mode] for mode in ("function", "inplace", "out")]):
+            for number, form in enumerate(forms):
+                recorder = Words(Recorder(words[mode][number], form["types"], calls.setdefault(form["c"], [])))
+                replaced.append((words[mode], number, words[mode][number], recorder))
+                words[mode][number] = ctypes.cast(recorder, ctypes.c_void_p).value
     try:
         for path in sorted((PYTHON / "tests/golden").glob("*.jsonl.gz")):
             for case in golden_player.cases(path):
@@ -184,8 +203,8 @@ def record():
             if not line.startswith("#"):
                 eval(line, {"torch": torch})
     finally:
-        for module, name, function in replaced:
-            setattr(module, name, function)
+        for pair, number, address, _ in replaced:
+            pair[number] = address
     return {c: list(candidates(c, calls)) for c in FORMS}
 
 

@@ -1,9 +1,20 @@
 #include "direct.h"
 
-bool read_tensor(PyObject *o, void **handle) {
-  if (o->type != tensor_type) return false;
+bool read_plain_tensor(const state *s, PyObject *o, void **handle) {
+  if (o->type != s->tensor_type) return false;
   *handle = (void *)((tensor *)o)->handle;
   return true;
+}
+
+bool read_tensor(const state *s, PyObject *o, void **handle) {
+  if (o->type != s->tensor_type && !PyType_IsSubtype(o->type, s->tensor_type)) return false;
+  *handle = (void *)((tensor *)o)->handle;
+  return true;
+}
+
+// A tensor among the arguments. Whether one of a subclass takes the call over is asked first.
+static bool read_handle(PyObject *o, const arguments *a, void **handle) {
+  return a->asks ? read_tensor(a->s, o, handle) : read_plain_tensor(a->s, o, handle);
 }
 
 bool read_int(PyObject *o, int64_t *to) {
@@ -14,12 +25,16 @@ bool read_int(PyObject *o, int64_t *to) {
   return false;
 }
 
-static bool read_number(PyObject *o, tensor_scalar *to) {
+bool read_number(PyObject *o, tensor_scalar *to) {
   if (o->type == &PyFloat_Type) {
     *to = tensor_float(PyFloat_AsDouble(o));
   } else if (o->type == &PyLong_Type) {
     *to = tensor_int(0);
-    return read_int(o, &to->value.i);
+    if (read_int(o, &to->value.i)) return true;
+    to->kind = TENSOR_SCALAR_UINT, to->value.u = PyLong_AsUnsignedLongLong(o);
+    if (to->value.u != UINT64_MAX || !PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
   } else if (o == &_Py_TrueStruct || o == &_Py_FalseStruct) {
     *to = tensor_bool(o == &_Py_TrueStruct);
   } else if (o->type == &PyComplex_Type) {
@@ -36,69 +51,81 @@ static bool read_float(PyObject *o, double *to) {
   return read_int(o, &whole) && (*to = (double)whole, true);
 }
 
-// The items of a tuple, or of a list as it is now; their number, -1 for anything else.
-static Py_ssize_t items(PyObject *o, arguments *a, PyObject **tuple) {
-  *tuple = o;
-  if (o->type == &PyList_Type) {
-    if (a->held || !(a->held = *tuple = PySequence_Tuple(o))) return -1;
-  } else if (o->type != &PyTuple_Type && o->type != size_type) {
-    return -1;
-  }
-  return PyTuple_Size(*tuple);
+static void keep(arguments *a, PyObject *o) {
+  if (a->keeps < MOST_KEPT) a->kept[a->keeps++] = o;
 }
 
 // Room for n numbers or addresses; NULL when there is none.
 static void *take(arguments *a, Py_ssize_t n) {
-  if (n < 0) return NULL;
-  if (n > MOST_NUMBERS - a->used)
-    return a->many ? NULL : (a->many = malloc((size_t)n * sizeof *a->numbers));
-  a->used += (int)n;
-  return a->numbers + a->used - n;
+  if (n <= MOST_NUMBERS - a->used) {
+    a->used += (int)n;
+    return a->numbers + a->used - n;
+  }
+  void **block = malloc(sizeof *block + (size_t)n * sizeof *a->numbers);
+  if (!block) return NULL;
+  *block = a->blocks, a->blocks = block;
+  return block + 1;
+}
+
+// The items of a tuple or list; their number, -1 for anything else.
+static Py_ssize_t size_of(const state *s, PyObject *o) {
+  if (o->type == &PyList_Type) return PyList_Size(o);
+  return o->type == &PyTuple_Type || o->type == s->size_type ? PyTuple_Size(o) : -1;
+}
+
+static PyObject *item_of(PyObject *o, Py_ssize_t i) {
+  return o->type == &PyList_Type ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
 }
 
 static bool read_ints(PyObject *o, arguments *a, lt_value *v) {
   bool one = o->type == &PyLong_Type;
-  PyObject *tuple;
-  Py_ssize_t n = one ? 1 : items(o, a, &tuple);
-  int64_t *to = take(a, n);
+  Py_ssize_t n = one ? 1 : size_of(a->s, o);
+  int64_t *to = n < 0 ? NULL : take(a, n);
   if (!to) return false;
   v->list.data = to, v->list.length = n;
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!read_int(one ? o : PyTuple_GetItem(tuple, i), to + i)) return false;
+    if (!read_int(one ? o : item_of(o, i), to + i)) return false;
   return true;
 }
 
-static bool read_tensors(PyObject *o, arguments *a, lt_value *v) {
-  PyObject *tuple;
-  Py_ssize_t n = items(o, a, &tuple);
-  void **to = take(a, n);
+// A list may change during the call, so that its tensors are those of a tuple.
+static bool read_tensors(PyObject *o, arguments *a, lt_value *v, bool or_none) {
+  if (o->type == &PyList_Type) {
+    if (!(o = PySequence_Tuple(o))) return PyErr_Clear(), false;
+    keep(a, o);
+  }
+  Py_ssize_t n = size_of(a->s, o);
+  void **to = n < 0 ? NULL : take(a, n);
   if (!to) return false;
   v->list.data = to, v->list.length = n;
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (!read_tensor(PyTuple_GetItem(tuple, i), to + i)) return false;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *one = PyTuple_GetItem(o, i);
+    if (or_none && one == &_Py_NoneStruct)
+      to[i] = NULL;
+    else if (!read_handle(one, a, to + i))
+      return false;
+  }
   return true;
 }
 
-bool read_dtype(PyObject *o, int64_t *to) {
-  for (*to = 0; *to < MOST_DTYPES && dtypes[*to]; ++*to)
-    if (dtypes[*to] == o) return true;
+bool read_dtype(const state *s, PyObject *o, int64_t *to) {
+  for (*to = 0; *to < MOST_DTYPES && s->dtypes[*to]; ++*to)
+    if (s->dtypes[*to] == o) return true;
   return false;
 }
 
 static bool read_text(PyObject *o, const char **to) {
   Py_ssize_t size;
+  if (o->type != &PyUnicode_Type) return false;
   if ((*to = PyUnicode_AsUTF8AndSize(o, &size))) return strlen(*to) == (size_t)size;
   PyErr_Clear();
   return false;
 }
 
 // A number as a tensor that counts as one in promotion.
-static bool read_operand(PyObject *o, arguments *a, lt_value *v) {
-  if (read_tensor(o, &v->pointer)) return true;
-  if (a->operand || !read_number(o, &v->scalar)) return false;
-  intptr_t made = library.operand(v);
-  if (made >= LT_STATUSES) v->pointer = a->operand = (void *)made;
-  return a->operand;
+static bool make_operand(arguments *a, lt_value *v) {
+  if (a->operand || library.operand(v->scalar, &a->operand)) return false;
+  return v->pointer = a->operand, true;
 }
 
 bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) {
@@ -108,7 +135,7 @@ bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *st
   return false;
 }
 
-static bool read_index(PyObject *o, tensor_index *to) {
+static bool read_index(PyObject *o, const arguments *a, tensor_index *to) {
   Py_ssize_t start, stop, step;
   void *handle;
   if (read_int(o, &to->start)) {
@@ -121,7 +148,7 @@ static bool read_index(PyObject *o, tensor_index *to) {
     to->kind = TENSOR_INDEX_ELLIPSIS;
   } else if (o == &_Py_TrueStruct || o == &_Py_FalseStruct) {
     to->kind = TENSOR_INDEX_BOOL, to->start = o == &_Py_TrueStruct;
-  } else if (read_tensor(o, &handle)) {
+  } else if (read_handle(o, a, &handle)) {
     to->kind = TENSOR_INDEX_TENSOR, to->tensor = handle;
   } else {
     return false;
@@ -130,12 +157,13 @@ static bool read_index(PyObject *o, tensor_index *to) {
 }
 
 static bool read_indices(PyObject *o, arguments *a, lt_value *v) {
-  Py_ssize_t n = o->type == &PyTuple_Type ? PyTuple_Size(o) : 1;
-  if (n > MOST_INDICES) return false;
+  bool several = o->type == &PyTuple_Type;
+  Py_ssize_t n = several ? PyTuple_Size(o) : 1;
+  tensor_index *to = take(a, n * (Py_ssize_t)(sizeof *to / sizeof *a->numbers));
+  if (!to) return false;
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!read_index(o->type == &PyTuple_Type ? PyTuple_GetItem(o, i) : o, a->indices + i))
-      return false;
-  v->list.data = a->indices, v->list.length = n;
+    if (!read_index(several ? PyTuple_GetItem(o, i) : o, a, to + i)) return false;
+  v->list.data = to, v->list.length = n;
   return true;
 }
 
@@ -150,30 +178,35 @@ static void read_none(char kind, lt_value *v) {
       break;
     case 'b':
     case 'd':
+    case 'y':
+    case 'm':
       v->i = -1;
+      break;
+    case 'c':
+      v->device = tensor_device_default();
       break;
     default:
       v->list.data = NULL, v->list.length = 0;
   }
 }
 
-static bool convert(const parameter *p, PyObject *o, arguments *a, lt_value *v) {
-  char kind = p->kind;
-  if (kind >= 'a') {
-    if (o == &_Py_NoneStruct) return read_none(kind, v), true;
-    kind = (char)(kind - 'a' + 'A');
-  }
+// Takes a value as it is.
+static bool read(char kind, PyObject *o, arguments *a, lt_value *v) {
   switch (kind) {
     case 'O':
-      return read_tensor(o, &v->pointer) || (a->number = read_number(o, &v->scalar));
+      return read_handle(o, a, &v->pointer) || (a->number = read_number(o, &v->scalar));
     case 'P':
-      return read_operand(o, a, v);
+      if (read_handle(o, a, &v->pointer)) return true;
+      return read_number(o, &v->scalar) && make_operand(a, v);
     case 'T':
-      return read_tensor(o, &v->pointer);
+      return read_handle(o, a, &v->pointer);
     case 'X':
       return read_indices(o, a, v);
     case 'A':
-      return read_tensors(o, a, v);
+    case 'R':
+      return read_tensors(o, a, v, false);
+    case 'Z':
+      return read_tensors(o, a, v, true);
     case 'I':
       return read_int(o, &v->i);
     case 'L':
@@ -182,45 +215,288 @@ static bool convert(const parameter *p, PyObject *o, arguments *a, lt_value *v) 
     case 'S':
       return read_number(o, &v->scalar);
     case 'F':
-      if (p->kind == 'F') return read_float(o, &v->f);
+      return read_float(o, &v->f);
+    case 'f':
       v->pointer = take(a, 1);  // by address, as NULL is none
       return v->pointer && read_float(o, v->pointer);
     case 'B':
       v->i = o == &_Py_TrueStruct;
       return v->i || o == &_Py_FalseStruct;
     case 'U':
-      return o->type == &PyUnicode_Type && read_text(o, &v->text);
+      return read_text(o, &v->text);
     case 'D':
-      return read_dtype(o, &v->i);
+      return read_dtype(a->s, o, &v->i);
+    case 'C':
+      v->device = (tensor_device){TENSOR_CPU, -1};
+      return o == a->s->cpu;
   }
-  return o == p->absent;
+  return false;
 }
 
-bool fits(const entry *e, PyObject *const *args, Py_ssize_t n, PyObject *names, arguments *a) {
-  PyObject *given[MOST_PARAMETERS];
-  const parameter *p = e->parameters;
-  int last = e->positional - 1;
-  a->used = 0, a->number = false;
-  bool spread = n > e->positional && last >= 0 && p[last].kind == 'V';
-  if (n > e->positional && !spread) return false;
-  for (int i = 0; i < e->count; i++) given[i] = i < n && i <= last ? args[i] : p[i].absent;
-  Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-  for (Py_ssize_t k = 0; k < named; k++) {
-    PyObject *name = PyTuple_GetItem(names, k);
-    int i = n > last ? last + 1 : (int)n;
-    while (i < e->count && p[i].name != name) i++;
-    if (i >= e->count) return false;
-    given[i] = args[n + k];
+// Takes what a converter has made. Some give what C has in place of an object: a code or a handle
+// as an int, a list as the bytes of its elements, a text as its bytes.
+static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
+  char *bytes;
+  Py_ssize_t size;
+  switch (kind) {
+    case 'Y':
+    case 'M':
+      return read_int(o, &v->i);
+    case 'G':
+    case 'W':
+    case 'Q':
+      v->pointer = PyLong_AsVoidPtr(o);
+      return !PyErr_Occurred();
+    case 'C':
+    case 'U':
+    case 'E':
+    case 'H':
+    case 'N':
+      if (PyBytes_AsStringAndSize(o, &bytes, &size)) return false;
+      if (kind == 'C') return memcpy(&v->device, bytes, sizeof v->device), true;
+      if (kind == 'U') return v->text = bytes, true;
+      v->list.data = bytes;
+      v->list.length = size / (Py_ssize_t)(kind == 'E'   ? sizeof(double)
+                                           : kind == 'H' ? sizeof(bool)
+                                                         : sizeof(tensor_scalar));
+      return true;
+    case 'K':
+      size = PyTuple_Size(o);
+      const char **texts = take(a, size);
+      for (Py_ssize_t i = 0; texts && i < size; i++)
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(o, i), (char **)(texts + i), NULL))
+          return false;
+      v->list.data = texts, v->list.length = size;
+      return texts;
   }
-  for (int i = 0; i < e->count; i++) {
-    if (spread && i == last) {
-      int64_t *to = take(a, n - last);
-      for (Py_ssize_t k = last; k < n; k++)
-        if (!to || !read_int(args[k], to + k - last)) return false;
-      a->values[i].list.data = to, a->values[i].list.length = n - last;
-    } else if (!given[i] || !convert(p + i, given[i], a, a->values + i)) {
-      return false;
+  return read(kind, o, a, v);
+}
+
+// Tells whether a value that cannot be taken as it is may be an argument of a kind. Where one of
+// several overloads is chosen, values of known classes are what they are.
+static bool is_strange(const state *s, char kind, PyObject *o) {
+  PyTypeObject *type = o->type;
+  void *handle;
+  if (strchr("EHNKCYMGWQX", kind)) return true;
+  if (read_tensor(s, o, &handle))
+    return type != s->tensor_type || ((kind == 'S' || kind == 'F') && !library.dim(handle));
+  if (type == &PyTuple_Type || type == &PyList_Type || type == s->size_type)
+    return strchr("ALRVZ", kind);
+  if (type == &PyLong_Type) return strchr("FILOPSV", kind);  // one beyond 64 bits
+  if (type == &PyUnicode_Type) return kind == 'U';           // surrogates, NUL
+  return type != &PyFloat_Type && type != &PyComplex_Type && o != &_Py_TrueStruct &&
+         o != &_Py_FalseStruct && o != &_Py_NoneStruct && type != s->dtypes[0]->type;
+}
+
+// What a converter makes of a value, which the arguments keep; NULL with an exception.
+static PyObject *ask(const function *f, char kind, PyObject *o, PyObject *name, arguments *a) {
+  PyObject *all[] = {o, f->name, name};
+  PyObject *made = PyObject_VectorcallDict(f->s->converters[kind - 'A'], all, 3, NULL);
+  if (made) keep(a, made);
+  return made;
+}
+
+// Tells whether the exception on its way is for a value of a class that an argument cannot have,
+// which another overload may take (_errors.py).
+static bool is_misfit(void) {
+  PyObject *type, *value, *trace, *mark = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value && !(mark = PyObject_GetAttrString(value, "misfit"))) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  if (mark) Py_DecRef(mark);
+  return mark;
+}
+
+static verdict convert(const function *f, char kind, PyObject *o, PyObject *name, arguments *a,
+                       lt_value *v) {
+  char capital = kind;
+  if (kind >= 'a') {
+    if (o == &_Py_NoneStruct) return read_none(kind, v), YES;
+    capital = (char)(kind - 'a' + 'A');
+  }
+  bool address = kind == 'f';
+  if (read(address ? kind : capital, o, a, v)) return YES;
+  bool one = f->count - f->first == 1 || name == f->s->out;
+  if (!one && !is_strange(a->s, capital, o)) return NO;
+  if (!a->asks) return ASK;
+  PyObject *made = ask(f, capital, o, name, a);
+  if (made && read_converted(address ? kind : capital, made, a, v)) return YES;
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "%U(): argument '%U' is of no use", f->name, name);
+  return one || !is_misfit() ? FAILED : (PyErr_Clear(), NO);
+}
+
+// The value of a parameter that is left out.
+static bool absent(const lt_parameter *p, char kind, arguments *a, lt_value *v) {
+  if (!(p->flags & LT_DEFAULT)) return false;
+  *v = p->absent;
+  if (kind == 'O') a->number = true;
+  return kind != 'P' || make_operand(a, v);
+}
+
+// ------------------------------------------------------------------------- arguments to parameters
+
+static inline verdict take_one(const function *f, const overload *o, int i, PyObject *given,
+                               arguments *a) {
+  if (given->type == a->s->tensor_type && o->tensors[i])
+    return a->values[i].pointer = (void *)((tensor *)given)->handle, YES;
+  const lt_parameter *p = o->op->parameters + i;
+  if (given != &_Py_NoneStruct || !(p->flags & LT_NONE_IS_DEFAULT))
+    return convert(f, o->kinds[i], given, o->names[i], a, a->values + i);
+  return a->values[i] = p->absent, YES;
+}
+
+static int index_of(const overload *o, PyObject *name) {
+  for (int i = 0; i < o->op->count; i++)
+    if (o->names[i] == name) return i;
+  for (int i = 0; i < o->op->count; i++)
+    if (!PyUnicode_Compare(o->names[i], name)) return i;
+  return -1;
+}
+
+static bool is(PyObject *name, PyObject *known) {
+  return name == known || !PyUnicode_Compare(name, known);
+}
+
+// A refusal of a function without overloads tells why.
+static verdict wrong(const function *f, const char *format, PyObject *name) {
+  if (f->count - f->first == 1) return PyErr_Format(PyExc_TypeError, format, f->name, name), FAILED;
+  return NO;
+}
+
+static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
+  if (f->count - f->first > 1) return NO;
+  PyErr_Format(PyExc_TypeError, "%U() takes %d positional argument%s but %zd were given", f->name,
+               o->positional, o->positional == 1 ? "" : "s", n);
+  return FAILED;
+}
+
+// An argument that no parameter takes, but every function of its kind.
+static verdict other_keyword(const function *f, const overload *o, PyObject *name, PyObject *value,
+                             arguments *a) {
+  const state *s = f->s;
+  if (is(name, s->out) && o->mode == LT_AS_FUNCTION && o->op->words[LT_AS_OUT][0]) {
+    if (value != &_Py_NoneStruct) a->out = value;
+    return YES;
+  }
+  bool pins = is(name, s->pin_memory);
+  if (!(o->op->flags & LT_FACTORY) || (!pins && !is(name, s->requires_grad)))
+    return wrong(f, "%U() got an unexpected keyword argument '%U'", name);
+  int asked = PyObject_IsTrue(value);
+  if (!asked) return YES;
+  PyObject *all[] = {pins ? &_Py_FalseStruct : &_Py_TrueStruct, &_Py_TrueStruct};
+  if (asked > 0 && PyObject_VectorcallDict(s->unsupported, all, 2, NULL)) return NO;
+  return FAILED;
+}
+
+static verdict take_keywords(const function *f, const overload *o, PyObject *const *values,
+                             PyObject *names, PyObject **given, arguments *a) {
+  const state *s = f->s;
+  for (Py_ssize_t k = 0, n = PyTuple_Size(names); k < n; k++) {
+    PyObject *name = PyTuple_GetItem(names, k);
+    int i = index_of(o, name);
+    if (i < 0 && is(name, s->axis)) i = index_of(o, s->dim);
+    if (i < 0 && is(name, s->keepdims)) i = index_of(o, s->keepdim);
+    if (i >= 0 && o->kinds[i] == 'R') i = -1;
+    if (i < 0) {
+      verdict taken = other_keyword(f, o, name, values[k], a);
+      if (taken != YES) return taken;
+    } else if (given[i]) {
+      return wrong(f, "%U() got multiple values for argument '%U'", name);
+    } else {
+      given[i] = values[k];
     }
   }
-  return true;
+  return YES;
+}
+
+// The separate arguments of a list, from args[0] on.
+static verdict take_rest(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
+                         arguments *a) {
+  int last = o->positional - 1;
+  bool ints = o->kinds[last] == 'V', plain = true;
+  int64_t *to = take(a, n);
+  if (!to) return NO;
+  lt_value *v = a->values + last;
+  v->list.data = to, v->list.length = n;
+  for (Py_ssize_t i = 0; i < n && plain; i++)
+    plain = ints ? read_int(args[i], to + i) : read_handle(args[i], a, (void **)to + i);
+  if (plain) return YES;
+  if (!a->asks) return ASK;
+  PyObject *rest = PyType_GenericAlloc(&PyTuple_Type, n);
+  for (Py_ssize_t i = 0; rest && i < n; i++) {
+    Py_IncRef(args[i]);
+    PyTuple_SetItem(rest, i, args[i]);
+  }
+  if (!rest) return FAILED;
+  keep(a, rest);
+  return convert(f, o->kinds[last], rest, o->names[last], a, v);
+}
+
+static verdict take_outputs(const function *f, const overload *o, arguments *a) {
+  lt_value *v = a->values + o->op->count;
+  Py_ssize_t n = (Py_ssize_t)strlen(o->op->results);
+  if (n == 1) return convert(f, 'T', a->out, f->s->out, a, v);
+  if (size_of(a->s, a->out) != n || a->out->type == &PyList_Type) {
+    if (!a->asks) return ASK;
+    PyObject *count = PyLong_FromLong(n), *all[] = {a->out, count, f->name};
+    PyObject *made = count ? PyObject_VectorcallDict(f->s->outputs, all, 3, NULL) : NULL;
+    if (count) Py_DecRef(count);
+    if (!made) return FAILED;
+    keep(a, a->out = made);
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    verdict one = convert(f, 'T', PyTuple_GetItem(a->out, i), f->s->out, a, v + i);
+    if (one != YES) return one;
+  }
+  return YES;
+}
+
+verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
+              PyObject *names, arguments *a) {
+  PyObject *given[MOST_PARAMETERS];
+  const lt_parameter *p = o->op->parameters;
+  int count = o->op->count, last = o->positional - 1, spread = -1;
+  verdict fits = YES;
+  void *one;
+  if (n < o->required && !names && f->count - f->first > 1) return NO;
+  char kind = last < 0 ? 0 : o->kinds[last];
+  if (!names && n >= o->least && n <= last + 1 && kind != 'R') {
+    for (Py_ssize_t i = 0; i < n && fits == YES; i++) fits = take_one(f, o, (int)i, args[i], a);
+    for (Py_ssize_t i = n; i < count; i++) a->values[i] = p[i].absent;
+    a->first = n ? args[0] : NULL, a->changed = o->changed < n ? args[o->changed] : NULL;
+    return fits;
+  }
+  if ((kind == 'V' && n > last + 1) ||
+      (kind == 'R' && n >= last && (n != last + 1 || read_tensor(a->s, args[last], &one))))
+    spread = last;
+  else if (n > last + 1)
+    return too_many(f, o, n);
+  for (int i = 0; i < count; i++) given[i] = i < n && i <= last ? args[i] : NULL;
+  if (names && (fits = take_keywords(f, o, args + n, names, given, a)) != YES) return fits;
+  for (int i = 0; i < count && fits == YES; i++) {
+    lt_value *v = a->values + i;
+    if (i == spread) {
+      fits = take_rest(f, o, args + i, n - i, a);
+    } else if (!given[i]) {
+      if (!absent(p + i, o->kinds[i], a, v))
+        fits = wrong(f, "%U() missing required argument '%U'", o->names[i]);
+    } else {
+      fits = take_one(f, o, i, given[i], a);
+    }
+  }
+  if (a->out && fits == YES) fits = take_outputs(f, o, a);
+  a->first = count ? given[0] : NULL, a->changed = o->changed < count ? given[o->changed] : NULL;
+  return fits;
+}
+
+void release(arguments *a) {
+  for (int i = 0; i < a->keeps; i++) Py_DecRef(a->kept[i]);
+  while (a->blocks) {
+    void *next = *(void **)a->blocks;
+    free(a->blocks);
+    a->blocks = next;
+  }
+  if (a->operand) library.free(a->operand);
 }

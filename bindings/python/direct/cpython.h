@@ -42,21 +42,12 @@ typedef struct {
   const char *doc;
 } PyMemberDef;
 
-typedef struct {
-  const char *name;
-  PyObject *(*get)(PyObject *, void *);
-  int (*set)(PyObject *, PyObject *, void *);
-  const char *doc;
-  void *closure;
-} PyGetSetDef;
-
 enum {
   Py_tp_call = 50,
   Py_tp_dealloc = 52,
   Py_tp_descr_get = 54,
   Py_tp_new = 65,
   Py_tp_members = 72,
-  Py_tp_getset = 73,
   Py_tp_free = 74,
 };
 enum { T_PYSSIZET = 19, T_ULONGLONG = 18, READONLY = 1 };
@@ -68,7 +59,9 @@ enum {
 };
 #define PY_VECTORCALL_ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 
-extern PyObject _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, _Py_EllipsisObject;
+extern PyObject _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, _Py_EllipsisObject,
+    _Py_NotImplementedStruct;
+extern PyObject *PyExc_TypeError, *PyExc_RuntimeError;
 extern PyTypeObject PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyList_Type,
     PySlice_Type, PyUnicode_Type;
 
@@ -81,12 +74,27 @@ PyThreadState *PyEval_SaveThread(void);
 void PyEval_RestoreThread(PyThreadState *);
 PyObject *PyErr_Occurred(void);
 void PyErr_Clear(void);
+void PyErr_Fetch(PyObject **, PyObject **, PyObject **);
+void PyErr_NormalizeException(PyObject **, PyObject **, PyObject **);
+void PyErr_Restore(PyObject *, PyObject *, PyObject *);
 void PyErr_SetObject(PyObject *, PyObject *);
+PyObject *PyErr_Format(PyObject *, const char *, ...);
+int PyType_IsSubtype(PyTypeObject *, PyTypeObject *);
+int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
 long long PyLong_AsLongLong(PyObject *);
+unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
+void *PyLong_AsVoidPtr(PyObject *);
+PyObject *PyLong_FromVoidPtr(void *);
 double PyFloat_AsDouble(PyObject *);
+double PyLong_AsDouble(PyObject *);
+PyObject *PyObject_Str(PyObject *);
 double PyComplex_RealAsDouble(PyObject *);
 double PyComplex_ImagAsDouble(PyObject *);
+int PyBytes_AsStringAndSize(PyObject *, char **, Py_ssize_t *);
+PyObject *PyUnicode_FromString(const char *);
+PyObject *PyUnicode_InternFromString(const char *);
+int PyUnicode_Compare(PyObject *, PyObject *);
 const char *PyUnicode_AsUTF8AndSize(PyObject *, Py_ssize_t *);
 Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
@@ -95,6 +103,7 @@ int PyGC_Disable(void);
 int PyGC_Enable(void);
 Py_ssize_t PyList_Size(PyObject *);
 PyObject *PyList_GetItem(PyObject *, Py_ssize_t);
+int PyList_SetItem(PyObject *, Py_ssize_t, PyObject *);
 int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 PyObject *PySequence_Tuple(PyObject *);
 PyObject *PyLong_FromLong(long);

@@ -1,80 +1,47 @@
 #include "direct.h"
 
 library_functions library;
-PyTypeObject *tensor_type, *size_type;
-PyObject *dtypes[MOST_DTYPES], *cpu, *dtype_keyword, *failure, *dispatch, *nobody;
-int intercepting;
 
 // ------------------------------------------------------------------------------------------- calls
 
-PyObject *wrap(intptr_t handle) {
-  PyObject *made = PyType_GenericAlloc(tensor_type, 0);
-  if (made) ((tensor *)made)->handle = (uint64_t)handle;
-  if (!made) library.free((void *)handle);
-  return made;
-}
-
-// A tuple of the Tensors that own handles. None of these is left on failure.
-static PyObject *wrap_all(PyTypeObject *type, void *const *handles, int64_t n, size_t step) {
-  PyObject *made = PyType_GenericAlloc(type, n);
-  bool failed = !made;
-  for (int64_t i = 0; i < n; i++) {
-    void *handle = *(void *const *)((const char *)handles + (size_t)i * step);
-    PyObject *one = failed ? NULL : wrap((intptr_t)handle);
-    if (failed) library.free(handle);
-    if (one) PyTuple_SetItem(made, i, one);
-    failed = !one;
-  }
-  if (!failed || !made) return made;
-  return Py_DecRef(made), NULL;
-}
-
-static PyObject *result_of(const entry *e, arguments *a, intptr_t given, PyObject *first) {
-  if (e->result == MAKES || e->result == VIEWS) return wrap(given);
-  if (e->result == TELLS) return PyBool_FromLong(a->values[0].i != 0);
-  if (e->result == SEVERAL)
-    return wrap_all(e->tuple, &a->values[0].pointer, e->results, sizeof(lt_value));
-  if (e->result == LISTS) {
-    void *list = (void *)a->values[0].list.data;
-    PyObject *made = wrap_all(e->tuple, list, a->values[0].list.length, sizeof(void *));
-    library.free_list(list, 0);
-    return made;
-  }
-  Py_IncRef(first);
-  return first;
-}
-
-PyObject *refuse(intptr_t status) {
+PyObject *refuse(const state *s, intptr_t status) {
   PyObject *number = PyLong_FromLong(status);
-  PyObject *error = number ? PyObject_VectorcallDict(failure, &number, 1, NULL) : NULL;
+  PyObject *error = number ? PyObject_VectorcallDict(s->failure, &number, 1, NULL) : NULL;
   if (error) PyErr_SetObject((PyObject *)error->type, error), Py_DecRef(error);
   if (number) Py_DecRef(number);
   return NULL;
 }
 
-// The result; NULL when the library refuses the call, without an exception where the fallback
-// explains. Views take less time than to let go of the interpreter.
-static PyObject *invoke(const function *f, const entry *e, arguments *a, PyObject *first) {
-  lt_words call = a->number ? e->call_number : e->call;
-  PyThreadState *state = e->result == VIEWS ? NULL : PyEval_SaveThread();
+// Calls a word form. Brief calls take less time than to let go of the interpreter.
+static PyObject *invoke(const function *f, const overload *o, arguments *a) {
+  lt_words call = o->op->words[a->out ? LT_AS_OUT : o->mode][a->number];
+  PyThreadState *thread = o->op->flags & LT_BRIEF ? NULL : PyEval_SaveThread();
   intptr_t given = call(a->values);
-  if (state) PyEval_RestoreThread(state);
-  bool handle = e->result == MAKES || e->result == VIEWS;
-  if (handle ? given >= LT_STATUSES : !given) return result_of(e, a, given, first);
-  return f->explains ? NULL : refuse(given);
+  if (thread) PyEval_RestoreThread(thread);
+  if (o->makes && !a->out) {
+    if (given >= LT_STATUSES) return wrap(f->s, given);
+  } else if (!given) {
+    return result_of(f, o, a);
+  }
+  if (f->explains) {
+    PyObject *said = PyObject_VectorcallDict(f->explains, &a->first, 1, NULL);
+    if (!said) return NULL;
+    Py_DecRef(said);
+  }
+  return refuse(f->s, given);
 }
 
 // Tells whether the class of an object, or of an item of a list (in a list), has
 // __torch_function__. Tensor's own takes nothing over.
-static bool overrides(PyObject *o, int depth) {
+static bool overrides(const state *s, PyObject *o, int depth) {
   PyTypeObject *type = o->type;
-  if (type == tensor_type || type == &PyLong_Type || type == &PyFloat_Type ||
-      type == &PyUnicode_Type || type == dtypes[0]->type || o == &_Py_NoneStruct)
+  if (type == s->tensor_type || type == &PyLong_Type || type == &PyFloat_Type ||
+      type == &PyUnicode_Type || type == s->dtypes[0]->type || o == &_Py_NoneStruct)
     return false;
   bool list = type == &PyList_Type;
   if (list || type == &PyTuple_Type) {
     for (Py_ssize_t i = 0; depth < 2 && i < (list ? PyList_Size(o) : PyTuple_Size(o)); i++)
-      if (overrides(list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i), depth + 1)) return true;
+      if (overrides(s, list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i), depth + 1)) return true;
     return false;
   }
   PyObject *hook = PyObject_GetAttrString((PyObject *)type, "__torch_function__");
@@ -84,9 +51,9 @@ static bool overrides(PyObject *o, int depth) {
 
 static bool may_be_overridden(const function *f, PyObject *const *args, Py_ssize_t n) {
   if (!f->overridable) return false;
-  for (Py_ssize_t i = 0; i < n && !intercepting; i++)
-    if (overrides(args[i], 0)) return true;
-  return intercepting;
+  for (Py_ssize_t i = 0; i < n && !f->s->intercepting; i++)
+    if (overrides(f->s, args[i], 0)) return true;
+  return f->s->intercepting;
 }
 
 // What takes the call over gives; `nobody`, a borrowed reference, when nothing does.
@@ -98,81 +65,129 @@ static PyObject *overridden(const function *f, PyObject *const *args, Py_ssize_t
     PyTuple_SetItem(given, i, args[i]);
   }
   PyObject *all[] = {(PyObject *)f, given, keywords ? keywords : &_Py_NoneStruct};
-  PyObject *result = given ? PyObject_VectorcallDict(dispatch, all, 3, NULL) : NULL;
+  PyObject *result = given ? PyObject_VectorcallDict(f->s->dispatch, all, 3, NULL) : NULL;
   if (given) Py_DecRef(given);
-  if (result == nobody) Py_DecRef(result);
+  if (result == f->s->nobody) Py_DecRef(result);
+  return result;
+}
+
+// The keywords of a call as a dictionary; NULL without any, and with an exception.
+static PyObject *dictionary(PyObject *const *values, PyObject *names) {
+  PyObject *made = names ? PyDict_New() : NULL;
+  for (Py_ssize_t k = 0, n = made ? PyTuple_Size(names) : 0; made && k < n; k++)
+    if (PyDict_SetItem(made, PyTuple_GetItem(names, k), values[k])) Py_DecRef(made), made = NULL;
+  return made;
+}
+
+// The exception for arguments that fit no overload.
+static PyObject *no_overload(const function *f, PyObject *const *args, Py_ssize_t n,
+                             PyObject *keywords) {
+  PyObject *forms = PyList_New(f->count - f->first), *given = PyList_New(n), *error = NULL;
+  for (int i = f->first; forms && i < f->count; i++)
+    PyList_SetItem(forms, i - f->first, PyUnicode_FromString(f->overloads[i].op->signature));
+  for (Py_ssize_t i = 0; given && i < n; i++) {
+    Py_IncRef(args[i]);
+    PyList_SetItem(given, i, args[i]);
+  }
+  PyObject *all[] = {f->name, forms, given, keywords ? keywords : &_Py_NoneStruct};
+  if (forms && given) error = PyObject_VectorcallDict(f->s->no_overload, all, 4, NULL);
+  if (error) PyErr_SetObject((PyObject *)error->type, error), Py_DecRef(error);
+  if (forms) Py_DecRef(forms);
+  if (given) Py_DecRef(given);
+  return NULL;
+}
+
+// The result of the first overload that fits. Where `asks`, values of unknown classes are
+// converted, and arguments that fit nothing raise an exception; otherwise the result is NULL
+// without one for them.
+static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, PyObject *names,
+                        bool asks) {
+  PyObject *result = NULL;
+  verdict fits = NO;
+  for (int i = f->first; i < f->count && fits == NO; i++) {
+    arguments a;
+    a.s = f->s, a.asks = asks, a.used = 0, a.number = false, a.keeps = 0;
+    a.out = NULL, a.blocks = a.operand = NULL;
+    fits = match(f, f->overloads + i, args, n, names, &a);
+    if (fits == YES) result = invoke(f, f->overloads + i, &a);
+    if (a.keeps || a.blocks || a.operand) release(&a);
+  }
+  if (fits == FAILED && !asks) PyErr_Clear();
   return result;
 }
 
 PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,
                       PyObject *names) {
-  PyObject *keywords = NULL;
   if (result || PyErr_Occurred()) return result;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged), named = names ? PyTuple_Size(names) : 0;
-  if (names && !(keywords = PyDict_New())) return NULL;
-  for (Py_ssize_t k = 0; k < named; k++)
-    if (PyDict_SetItem(keywords, PyTuple_GetItem(names, k), args[n + k]))
-      return Py_DecRef(keywords), NULL;
-  result = nobody;
+  PyObject *keywords = dictionary(args + n, names);
+  if (names && !keywords) return NULL;
+  result = f->s->nobody;
   if (may_be_overridden(f, args, n + named)) result = overridden(f, args, n, keywords);
-  if (result == nobody) result = PyObject_VectorcallDict(f->fallback, args, flagged, keywords);
-  if (keywords) Py_DecRef(keywords);
-  return result;
-}
-
-// The result of the first of the function's entries, from one on, that fits; NULL without an
-// exception when the fallback has to act.
-static PyObject *try_entries(const function *f, int from, PyObject *const *args, Py_ssize_t n,
-                             PyObject *names) {
-  PyObject *result = NULL;
-  bool fit = intercepting;
-  for (int i = from; i < f->count && !fit; i++) {
-    arguments a;
-    a.held = NULL, a.operand = a.many = NULL;
-    fit = fits(f->entries[i], args, n, names, &a);
-    if (fit) result = invoke(f, f->entries[i], &a, n ? args[0] : NULL);
-    if (a.held) Py_DecRef(a.held);
-    free(a.many);
-    if (a.operand) library.free(a.operand);
+  if (result == f->s->nobody && f->fallback) {
+    result = PyObject_VectorcallDict(f->fallback, args, flagged, keywords);
+  } else if (result == f->s->nobody) {
+    result = choose(f, args, n, names, true);
+    if (!result && !PyErr_Occurred()) no_overload(f, args, n, keywords);
   }
+  if (keywords) Py_DecRef(keywords);
   return result;
 }
 
 static PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged);
-  PyObject *result = try_entries(f, 0, args, n, names);
+  bool seen = f->s->intercepting && f->overridable;
+  PyObject *result = seen ? NULL : choose(f, args, n, names, false);
   return or_fallback(result, f, args, flagged, names);
 }
 
-// other - tensor: the entries have the operands the other way round.
-static PyObject *reflected(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+// tensor - other, and other - tensor. Other operands than tensors and numbers are converted first,
+// and `fallback`, the function, takes them then.
+static PyObject *operate(const function *f, PyObject *const *args, bool reflected) {
+  PyObject *both[] = {args[reflected], args[!reflected]};
+  PyObject *result = f->s->intercepting ? NULL : choose(f, both, 2, NULL, false);
+  if (result || PyErr_Occurred()) return result;
+  PyObject *other = PyObject_VectorcallDict(f->other, args + 1, 1, NULL);
+  if (!other || other == &_Py_NotImplementedStruct) return other;
+  both[!reflected] = other;
+  result = PyObject_VectorcallDict(f->fallback, both, 2, NULL);
+  Py_DecRef(other);
+  return result;
+}
+
+static PyObject *operates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
-  PyObject *result = NULL;
-  if (count_of(flagged) == 2 && !names)
-    result = try_entries(f, 0, (PyObject *const[]){args[1], args[0]}, 2, NULL);
-  return or_fallback(result, f, args, flagged, names);
+  if (count_of(flagged) == 2 && !names) return operate(f, args, false);
+  return PyErr_Format(PyExc_TypeError, "%U() takes two operands", f->name);
 }
 
-// tensor[int] and tensor[slice], by the entries of select and slice; other keys, and those that the
-// tensor does not have, by the next entry, whose errors tell of an index.
+static PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
+  if (count_of(flagged) == 2 && !names) return operate(f, args, true);
+  return PyErr_Format(PyExc_TypeError, "%U() takes two operands", f->name);
+}
+
+// tensor[int] and tensor[slice], by the overloads select and slice; other keys, and those that the
+// tensor does not have, by the next one, whose errors tell of an index.
 static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   arguments a;
   lt_value *v = a.values;
   PyObject *result = NULL;
   Py_ssize_t start, stop, step;
-  if (count_of(flagged) == 2 && !names && !intercepting && read_tensor(args[0], &v->pointer)) {
+  if (count_of(flagged) == 2 && !names && !f->s->intercepting &&
+      read_plain_tensor(f->s, args[0], &v->pointer)) {
     int64_t n = library.dim(v->pointer) > 0 ? *library.sizes(v->pointer) : -1;
-    a.number = false;
+    a.number = false, a.out = NULL;
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
-      result = invoke(f, f->entries[0], &a, NULL);
+      result = invoke(f, f->overloads, &a);
     } else if (n >= 0 && read_slice(args[1], &start, &stop, &step) && step > 0) {
       v[2].i = start, v[3].i = stop, v[4].i = step;
-      result = invoke(f, f->entries[1], &a, NULL);
+      result = invoke(f, f->overloads + 1, &a);
     } else {
-      result = try_entries(f, 2, args, 2, NULL);
+      result = choose(f, args, 2, NULL, false);
     }
   }
   return or_fallback(result, f, args, flagged, names);
@@ -193,15 +208,25 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return PyType_GenericAlloc(type, 0);
 }
 
+// The owner of lent memory may be freed with the tensor, by Python code. An exception that is on
+// its way has to arrive.
 static void tensor_dealloc(PyObject *self) {
+  PyObject *type, *value, *trace;
+  bool raised = PyErr_Occurred();
+  if (raised) PyErr_Fetch(&type, &value, &trace);
   if (((tensor *)self)->handle) library.free((void *)((tensor *)self)->handle);
+  if (raised) PyErr_Restore(type, value, trace);
   free_object(self);
 }
 
 static void function_dealloc(PyObject *self) {
   function *f = (function *)self;
-  if (f->dict) Py_DecRef(f->dict);
-  Py_DecRef(f->fallback);
+  PyObject *held[] = {f->dict, f->name, f->fallback, f->other, f->explains, (PyObject *)f->tuple};
+  for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+    if (held[i]) Py_DecRef(held[i]);
+  for (int i = 0; i < f->count; i++)
+    for (int k = 0; k < f->overloads[i].op->count; k++) Py_DecRef(f->overloads[i].names[k]);
+  free(f->overloads);
   free_object(self);
 }
 
@@ -212,15 +237,6 @@ static PyObject *function_get(PyObject *self, PyObject *object, PyObject *type) 
   Py_IncRef(self);
   return self;
 }
-
-// __signature__, which inspect and help() ask for.
-static PyObject *describe;
-static PyObject *function_signature(PyObject *self, void *closure) {
-  (void)closure;
-  return PyObject_VectorcallDict(describe, &self, 1, NULL);
-}
-
-static PyTypeObject *function_type;
 
 // The class that Tensor is made from. Returns a new reference, NULL with an exception.
 EXPORT PyObject *direct_tensor_base(void) {
@@ -234,89 +250,149 @@ EXPORT PyObject *direct_tensor_base(void) {
 }
 
 // The class of the callables.
-EXPORT PyObject *direct_function_class(void) {
+static PyTypeObject *function_class(void) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(function, call), READONLY, NULL},
       {"__dictoffset__", T_PYSSIZET, offsetof(function, dict), READONLY, NULL},
       {0}};
-  static PyGetSetDef properties[] = {{"__signature__", function_signature, NULL, NULL, NULL}, {0}};
-  static PyType_Slot slots[] = {{Py_tp_members, members},          {Py_tp_getset, properties},
-                                {Py_tp_dealloc, function_dealloc}, {Py_tp_call, PyVectorcall_Call},
-                                {Py_tp_descr_get, function_get},   {0}};
+  static PyType_Slot slots[] = {{Py_tp_members, members},
+                                {Py_tp_dealloc, function_dealloc},
+                                {Py_tp_call, PyVectorcall_Call},
+                                {Py_tp_descr_get, function_get},
+                                {0}};
   static PyType_Spec spec = {
       "libtensor._direct.Function", sizeof(function), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
-  return (PyObject *)(function_type = (PyTypeObject *)PyType_FromSpec(&spec));
+  return (PyTypeObject *)PyType_FromSpec(&spec);
 }
 
-// Tells what the callables need to know: the library's functions, and a tuple of what Python's side
-// has, which must live as long as the process, in the order in which it is taken here. False when
-// the functions are not those that this file knows.
-EXPORT bool direct_start(const library_functions *functions, int count, PyObject *python) {
-  PyObject *tensor_class, *size_class, *dtype_tuple;
-  PyObject **const all[] = {&tensor_class, &size_class, &dtype_tuple, &cpu,     &dtype_keyword,
-                            &failure,      &dispatch,   &nobody,      &describe};
-  Py_ssize_t n = sizeof all / sizeof *all;
-  if ((size_t)count * sizeof(void *) != sizeof library || PyTuple_Size(python) != n) return false;
+// What an interpreter's callables share, never freed; NULL when the functions are not those that
+// this file knows.
+EXPORT state *direct_state(const library_functions *functions, int count) {
+  state *s = calloc(1, sizeof *s);
+  if (!s || (size_t)count * sizeof(void *) != sizeof library) return NULL;
   library = *functions;
+  struct {
+    PyObject **at;
+    const char *text;
+  } names[] = {{&s->dtype_name, "dtype"},
+               {&s->out, "out"},
+               {&s->dim, "dim"},
+               {&s->axis, "axis"},
+               {&s->keepdim, "keepdim"},
+               {&s->keepdims, "keepdims"},
+               {&s->requires_grad, "requires_grad"},
+               {&s->pin_memory, "pin_memory"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
+  return (s->function_type = function_class()) ? s : NULL;
+}
+
+EXPORT PyObject *direct_function_class(const state *s) { return (PyObject *)s->function_type; }
+
+// Tells what the Python side has, in the order in which it is taken here.
+EXPORT bool direct_start(state *s, PyObject *python) {
+  PyObject *tensor_class, *size_class, *dtypes;
+  PyObject **const all[] = {&tensor_class, &size_class,  &dtypes,   &s->cpu,
+                            &s->failure,   &s->dispatch, &s->nobody};
+  Py_ssize_t n = sizeof all / sizeof *all;
+  if (PyTuple_Size(python) != n) return false;
   Py_IncRef(python);
   for (Py_ssize_t i = 0; i < n; i++) *all[i] = PyTuple_GetItem(python, i);
-  tensor_type = (PyTypeObject *)tensor_class, size_type = (PyTypeObject *)size_class;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(dtype_tuple) && i < MOST_DTYPES; i++)
-    dtypes[i] = PyTuple_GetItem(dtype_tuple, i);
+  s->tensor_type = (PyTypeObject *)tensor_class, s->size_type = (PyTypeObject *)size_class;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(dtypes) && i < MOST_DTYPES; i++)
+    s->dtypes[i] = PyTuple_GetItem(dtypes, i);
   return true;
 }
 
+// Tells the functions for what is not plain, in the order in which they are taken here.
+EXPORT bool direct_help(state *s, PyObject *python) {
+  PyObject **const all[] = {&s->no_overload, &s->unsupported, &s->outputs,
+                            &s->storage,     &s->generator,   &s->device};
+  Py_ssize_t n = sizeof all / sizeof *all;
+  if (PyTuple_Size(python) != n) return false;
+  Py_IncRef(python);
+  for (Py_ssize_t i = 0; i < n; i++) *all[i] = PyTuple_GetItem(python, i);
+  return true;
+}
+
+// Tells what converts values that are not plain to arguments of a kind.
+EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
+  Py_IncRef(converter);
+  s->converters[kind - 'A'] = converter;
+}
+
 // Counts a mode that wants to see every call, or one that no longer does.
-EXPORT void direct_intercept(int change) { intercepting += change; }
+EXPORT void direct_intercept(state *s, int change) { s->intercepting += change; }
 
-// An entry, which is never freed: the word forms, what they do with their result, the type and
-// number of several results, a letter for each parameter, how many of these may be positional, and
-// tuples of their names and defaults, where `required` stands for none. NULL when there are too
-// many.
-EXPORT const entry *direct_entry(void *words, void *number_words, int result, PyObject *tuple,
-                                 int results, const char *kinds, int positional, PyObject *names,
-                                 PyObject *defaults, PyObject *required) {
-  size_t count = strlen(kinds);
-  entry *e = count <= MOST_PARAMETERS && results <= MOST_PARAMETERS ? calloc(1, sizeof *e) : NULL;
-  if (!e) return NULL;
-  e->call = (lt_words)words, e->call_number = (lt_words)number_words;
-  e->result = result, e->count = (int)count, e->positional = positional;
-  Py_IncRef(tuple);
-  e->tuple = (PyTypeObject *)tuple, e->results = results;
-  for (size_t i = 0; i < count; i++) {
-    parameter *p = e->parameters + i;
-    p->kind = kinds[i];
-    Py_IncRef(p->name = PyTuple_GetItem(names, (Py_ssize_t)i));
-    PyObject *absent = PyTuple_GetItem(defaults, (Py_ssize_t)i);
-    if (absent != required) Py_IncRef(p->absent = absent);
+static PyObject *held(PyObject *o) {
+  if (o == &_Py_NoneStruct) return NULL;
+  Py_IncRef(o);
+  return o;
+}
+
+// For ctypes, whose py_object must not be NULL.
+static PyObject *nothing(void) {
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
+}
+
+static bool fill(overload *o, const char *name, bool inplace) {
+  const lt_operator *op = library.find(name);
+  if (!op || op->count > MOST_PARAMETERS || strlen(op->results) > MOST_RESULTS) return false;
+  o->mode = inplace ? LT_AS_INPLACE : LT_AS_FUNCTION;
+  o->makes = !inplace && !strcmp(op->results, "T");
+  o->changed = inplace ? 0 : op->changed < 0 ? MOST_PARAMETERS : op->changed;
+  for (int i = 0; i < op->count; i++) {
+    bool operand = op->parameters[i].kind == 'O' || op->parameters[i].kind == 'P';
+    o->kinds[i] = inplace && !i && operand ? 'T' : op->parameters[i].kind;
+    o->tensors[i] = strchr("TtOP", o->kinds[i]);
+    if (!(op->parameters[i].flags & LT_BY_NAME)) o->positional = i + 1;
+    if (!(op->parameters[i].flags & LT_DEFAULT)) o->required++;
+    if (!(op->parameters[i].flags & LT_DEFAULT) || operand || strchr("VR", o->kinds[i]))
+      o->least = i + 1;
+    if (!(o->names[i] = PyUnicode_InternFromString(op->parameters[i].name))) return false;
   }
-  return e;
+  return (o->op = op);
 }
 
-static function *new_function(PyObject *fallback, vectorcall how) {
-  function *f = (function *)PyType_GenericAlloc(function_type, 0);
-  if (!f) return NULL;
-  f->call = how;
-  Py_IncRef(f->fallback = fallback);
-  return f;
-}
-
-// A callable that tries the entries in their order, or does what `how` tells, and else calls
-// `fallback`.
-EXPORT PyObject *direct_function(PyObject *fallback, const entry *const *entries, int count,
-                                 int how, bool overridable, bool explains) {
-  static const vectorcall calls[] = {call, reflected, subscript, make_tensor, receive, lend};
-  function *f = count <= MOST_ENTRIES ? new_function(fallback, calls[how]) : NULL;
-  if (!f) return NULL;
-  f->count = count, f->overridable = overridable, f->explains = explains;
-  memcpy(f->entries, entries, sizeof *entries * (size_t)count);
+// A callable of operators, of which it chooses the first that fits, named in `operators` with
+// spaces between, or one that does what `how` tells. `fallback` is the Python function that acts
+// where no operator fits, `explains` what has an error of its own for a refused call, or converts
+// the other operand; `tuple` the type of several results; all may be None. Gives None when there is
+// no such operator.
+EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
+                                 int how, bool overridable, PyObject *fallback, PyObject *explains,
+                                 PyObject *tuple) {
+  static const vectorcall calls[] = {call,        operates,         reflects, subscript,
+                                     make_tensor, make_of_sequence, receive,  lend};
+  function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
+  if (!f) return nothing();
+  f->s = s, f->call = calls[how], f->overridable = overridable;
+  f->first = how == SUBSCRIPTS ? 2 : 0;
+  f->name = held(name), f->fallback = held(fallback);
+  *(how == CALLS ? &f->explains : &f->other) = held(explains);
+  f->tuple = (PyTypeObject *)held(tuple);
+  if (!*operators) return (PyObject *)f;
+  f->overloads = calloc(MOST_OVERLOADS, sizeof *f->overloads);
+  for (const char *at = operators, *end; at && f->overloads; at = end ? end + 1 : NULL) {
+    char one[128] = "";
+    end = strchr(at, ' ');
+    size_t length = end ? (size_t)(end - at) : strlen(at);
+    if (length < sizeof one) memcpy(one, at, length);
+    if (f->count == MOST_OVERLOADS || !fill(f->overloads + f->count, one, inplace))
+      return Py_DecRef((PyObject *)f), nothing();
+    f->count++;
+  }
   return (PyObject *)f;
 }
 
 // A callable that gives what a C function tells of a tensor and else calls `fallback`.
-EXPORT PyObject *direct_getter(PyObject *fallback, int reads, const void *from, bool overridable) {
-  function *f = new_function(fallback, get);
-  if (f) f->reads = reads, f->from = from, f->overridable = overridable;
+EXPORT PyObject *direct_getter(state *s, PyObject *fallback, int reads, const void *from,
+                               bool overridable) {
+  function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
+  if (!f) return nothing();
+  f->s = s, f->call = get, f->fallback = held(fallback);
+  f->reads = reads, f->from = from, f->overridable = overridable;
   return (PyObject *)f;
 }

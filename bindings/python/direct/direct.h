@@ -1,10 +1,12 @@
-// Python's way into libtensor without ctypes: the base class of Tensor, whose objects hold a handle
-// and free it, and callables that turn plain arguments (tensors, Python's own numbers, tuples,
-// lists) into calls of C functions, whose errors they raise. Whatever else they are given they
-// leave to a Python function, which converts or refuses it, unless it is an object that takes the
-// call over
-// (__torch_function__). _direct.py loads it all by ctypes.
-//   arguments.c  a call's arguments, turned into those of a word form (../../../capi/value.h)
+// Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it,
+// and callables that turn a call's arguments into those of a word form, by what the library's table
+// tells of the operator (../../../capi/value.h), and its results into Python objects.
+// A call is matched twice at most. First every value is taken as it is: tensors, Python's own
+// numbers, tuples, lists. Where a value is of a class that this code does not know, the arguments
+// are asked whether one takes the call over (__torch_function__), and then the functions of
+// _convert.py turn such values into known ones, or refuse them. _direct.py loads it all by ctypes.
+//   arguments.c  a call's arguments, turned into those of a word form
+//   results.c    what a word form gives, as Python objects
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
 //   dlpack.c     capsules of DLPack, to and from tensors
@@ -22,11 +24,12 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
-  MOST_PARAMETERS = 16,
-  MOST_ENTRIES = 8,
+  MOST_PARAMETERS = 12,
+  MOST_RESULTS = 8,
+  MOST_OVERLOADS = 8,
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
-  MOST_INDICES = 6
+  MOST_KEPT = 2 * MOST_PARAMETERS
 };
 
 typedef struct {
@@ -34,26 +37,35 @@ typedef struct {
   uint64_t handle;
 } tensor;
 
-// What a word form does with its result.
-enum { MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS };
-
-// A parameter: which Python objects fit it. A capital letter may be small, for one that also takes
-// None. T a Tensor, O and P a Tensor or a number (O has a word form for numbers, P makes a tensor
-// of one), X what stands between the brackets of x[...], A a tuple or list of Tensors, I an int, L
-// an int or a tuple or list of ints, V the same or all further arguments, S a number, F a real
-// number, B a bool, U a str, D a dtype, - nothing but the default.
+// What the Python side of one interpreter has told, which lives as long as the process.
 typedef struct {
-  char kind;
-  PyObject *name, *absent;  // absent: the default, NULL for none
-} parameter;
+  PyTypeObject *tensor_type, *size_type, *function_type;
+  PyObject *dtypes[MOST_DTYPES], *cpu;
+  PyObject *failure;              // makes the exception for a status
+  PyObject *dispatch, *nobody;    // finds who takes a call over, and what it gives for nobody
+  PyObject *no_overload;          // makes the exception for arguments that fit no overload
+  PyObject *unsupported;          // refuses requires_grad and pin_memory
+  PyObject *outputs;              // several tensors to write to
+  PyObject *storage, *generator;  // make the objects that own such handles
+  PyObject *device;               // makes a device
+  PyObject *dtype_name, *out, *dim, *axis, *keepdim, *keepdims, *requires_grad, *pin_memory;
+  PyObject *converters[26];  // by the letter of a parameter, small or not
+  int intercepting;          // how many modes want to see every call
+} state;
 
+// One overload of a callable.
 typedef struct {
-  lt_words call, call_number;  // the latter for a number as the operand
-  int result, count, positional;
-  PyTypeObject *tuple;  // of several results
-  int results;
-  parameter parameters[MOST_PARAMETERS];
-} entry;
+  const lt_operator *op;
+  int mode;        // LT_AS_FUNCTION or LT_AS_INPLACE
+  int positional;  // how many parameters may be given by position
+  int required;    // how many have no default
+  int least;       // how many, where nothing is named, are all that has to be looked at
+  bool makes;      // its result is one tensor
+  int changed;     // the parameter that is changed and given back, beyond the last for none
+  char kinds[MOST_PARAMETERS];
+  bool tensors[MOST_PARAMETERS];  // where one tensor may be given
+  PyObject *names[MOST_PARAMETERS];
+} overload;
 
 typedef PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
 
@@ -61,11 +73,15 @@ typedef PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject 
 typedef struct {
   PyObject head;
   vectorcall call;
-  PyObject *dict, *fallback;
-  bool overridable;  // arguments with __torch_function__ take its calls over
-  bool explains;     // the fallback has an error of its own for what the library refuses
-  int count;
-  const entry *entries[MOST_ENTRIES];
+  state *s;
+  PyObject *dict, *name;
+  PyObject *fallback;   // the Python function that acts where no overload fits as it is, or NULL
+  PyObject *other;      // converts the other operand, or an item of a sequence, or NULL
+  PyObject *explains;   // refuses the first argument of what the library has refused, or NULL
+  PyTypeObject *tuple;  // of several results
+  bool overridable;     // arguments with __torch_function__ take its calls over
+  int first, count;     // of the overloads that calls choose from
+  overload *overloads;
   int reads;         // what a getter gives
   const void *from;  // and the C function that knows it
 } function;
@@ -75,68 +91,94 @@ typedef struct {
 // Size or a tuple.
 enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
-// How a callable is called: as a function, as the method of an operand on the right, as
-// __getitem__; as tensor(data, dtype=), as the functions that make a tensor of a DLPack capsule and
-// a capsule of a tensor.
-enum { CALLS, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS };
+// How a callable is called: as a function, as the method of one operand with another, or of the
+// operand on the right, as __getitem__; as tensor(data, dtype=), and as what makes a tensor of any
+// sequence; as the functions that make a tensor of a DLPack capsule and a capsule of a tensor.
+enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
 
 // The arguments of one call.
 typedef struct {
-  lt_value values[MOST_PARAMETERS];
+  const state *s;
+  lt_value values[MOST_PARAMETERS + MOST_RESULTS];
   int64_t numbers[MOST_NUMBERS];  // what lists and addresses among the values point to
   int used;
-  bool number;     // the operand is one
-  void *operand;   // the tensor made of a number, freed after the call
-  void *many;      // for a list that is too long for `numbers`, freed after the call
-  PyObject *held;  // the tuple of a list, whose items stay alive through the call
-  tensor_index indices[MOST_INDICES];
+  bool asks;      // values of unknown classes are converted
+  bool number;    // the operand is one
+  void *blocks;   // for lists that are too long for `numbers`, freed after the call
+  void *operand;  // the tensor made of a number, freed after the call
+  int keeps;      // objects that stay alive through the call
+  PyObject *kept[MOST_KEPT];
+  PyObject *out, *first, *changed;  // what is given for out=, first, and for what is changed
 } arguments;
+
+// Whether arguments are those of an overload: no, yes, only a conversion can tell, and no, with an
+// exception.
+typedef enum { NO, YES, ASK, FAILED } verdict;
+
+struct lt_list;
 
 // The library's functions, in the order of _direct.py's list.
 typedef struct {
+  const lt_operator *(*find)(const char *);
   tensor_status (*free)(void *);
   tensor_status (*free_list)(void *, int64_t);
+  void (*free_text)(void *);
+  void (*free_texts)(void *, int64_t);
   int64_t (*dim)(const void *);
   const int64_t *(*sizes)(const void *), *(*strides)(const void *);
   tensor_dtype (*dtype)(const void *);
   int64_t (*dtype_size)(tensor_dtype);
   tensor_device (*device)(const void *);
   tensor_status (*data)(const void *, void **);
-  lt_words operand;
-  tensor_status (*make)(const void *, const int64_t *, int64_t, tensor_dtype, void **);
-  tensor_status (*default_dtype)(tensor_dtype *);
+  tensor_status (*operand)(tensor_scalar, void **);
   tensor_status (*default_device)(tensor_device *);
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
   tensor_status (*from_dlpack)(void *, bool, void **);
   void (*free_dlpack)(void *, bool);
+  void (*list_begin)(struct lt_list *, tensor_dtype);
+  tensor_status (*list_open)(struct lt_list *, int64_t);
+  tensor_status (*list_number)(struct lt_list *, tensor_scalar, tensor_dtype);
+  tensor_status (*list_beyond)(struct lt_list *, const char *, double);
+  tensor_status (*list_end)(struct lt_list *, void **);
 } library_functions;
 
-// What Python's side has told.
 extern library_functions library;
-extern PyTypeObject *tensor_type, *size_type;
-extern PyObject *dtypes[MOST_DTYPES], *cpu, *dtype_keyword;
-extern PyObject *failure;   // makes the exception for a status
-extern PyObject *dispatch;  // finds who takes a call over, and `nobody`
-extern PyObject *nobody;
-extern int intercepting;  // how many modes want to see every call
 
 static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET; }
 
-// Each is false when the object is of another kind, without an exception.
-bool read_tensor(PyObject *o, void **handle);
+// Each is false when the object is of another kind, without an exception. A Tensor is one of that
+// very class, a tensor in general also one of a subclass.
+bool read_plain_tensor(const state *s, PyObject *o, void **handle);
+bool read_tensor(const state *s, PyObject *o, void **handle);
 bool read_int(PyObject *o, int64_t *to);
-bool read_dtype(PyObject *o, int64_t *to);
+bool read_number(PyObject *o, tensor_scalar *to);
+bool read_dtype(const state *s, PyObject *o, int64_t *to);
 bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step);
 
-// Tells whether the arguments fit the entry, and converts them. `names` are those of the keywords
-// among args[n:], NULL for none.
-bool fits(const entry *e, PyObject *const *args, Py_ssize_t n, PyObject *names, arguments *a);
+// Tells whether the arguments of a call are those of an overload, and converts them. `names` are
+// those of the keywords among args[n:], NULL for none.
+verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
+              PyObject *names, arguments *a);
+
+// Lets go of what a call's arguments hold.
+void release(arguments *a);
 
 // The Tensor that owns a handle, a new reference.
-PyObject *wrap(intptr_t handle);
+static inline PyObject *wrap(const state *s, intptr_t handle) {
+  PyObject *made = PyType_GenericAlloc(s->tensor_type, 0);
+  if (made) ((tensor *)made)->handle = (uint64_t)handle;
+  if (!made) library.free((void *)handle);
+  return made;
+}
+
+// What a call gives whose word form has succeeded, but for a form that makes one tensor.
+PyObject *result_of(const function *f, const overload *o, arguments *a);
+
+// A tensor_scalar as a Python number.
+PyObject *number_of(const tensor_scalar *s);
 
 // Raises what the library has told the calling thread of a refused call; NULL.
-PyObject *refuse(intptr_t status);
+PyObject *refuse(const state *s, intptr_t status);
 
 // The result, or what the fallback gives where there is neither a result nor an exception.
 PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,
@@ -145,6 +187,7 @@ PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args
 // Vectorcalls.
 PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 

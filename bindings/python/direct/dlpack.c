@@ -13,22 +13,24 @@ EXPORT void direct_discard(PyObject *capsule) {
 }
 
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
   void *made;
   if (count_of(flagged) == 1 && !names && PyCapsule_IsValid(args[0], fresh) &&
       !library.from_dlpack(PyCapsule_GetPointer(args[0], fresh), true, &made)) {
     PyCapsule_SetName(args[0], used);
-    return wrap((intptr_t)made);
+    return wrap(f->s, (intptr_t)made);
   }
-  return or_fallback(NULL, (const function *)self, args, flagged, names);
+  return or_fallback(NULL, f, args, flagged, names);
 }
 
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
   void *handle, *managed;
-  if (count_of(flagged) == 1 && !names && read_tensor(args[0], &handle) &&
+  if (count_of(flagged) == 1 && !names && read_plain_tensor(f->s, args[0], &handle) &&
       !library.to_dlpack(handle, true, false, &managed)) {
     PyObject *capsule = PyCapsule_New(managed, fresh, direct_discard);
     if (!capsule) library.free_dlpack(managed, true);
     return capsule;
   }
-  return or_fallback(NULL, (const function *)self, args, flagged, names);
+  return or_fallback(NULL, f, args, flagged, names);
 }

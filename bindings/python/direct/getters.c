@@ -10,18 +10,6 @@ static PyObject *tuple_of(PyTypeObject *type, const int64_t *numbers, int64_t n)
   return made;
 }
 
-static PyObject *number_of(const tensor_scalar *s) {
-  switch (s->kind) {
-    case TENSOR_SCALAR_BOOL:
-      return PyBool_FromLong(s->value.i != 0);
-    case TENSOR_SCALAR_INT:
-      return PyLong_FromLongLong(s->value.i);
-    case TENSOR_SCALAR_FLOAT:
-      return PyFloat_FromDouble(s->value.f.re);
-  }
-  return PyComplex_FromDoubles(s->value.f.re, s->value.f.im);
-}
-
 static bool is_contiguous(const void *handle) {
   const int64_t *sizes = library.sizes(handle), *strides = library.strides(handle);
   int64_t step = 1;
@@ -36,6 +24,7 @@ static bool is_contiguous(const void *handle) {
 // What a getter gives of a tensor, and of one dimension when `dim` is not NULL; NULL without an
 // exception where the fallback has to explain.
 static PyObject *read(const function *f, PyObject *tensor, const void *handle, PyObject *dim) {
+  const state *s = f->s;
   tensor_scalar element;
   tensor_device device;
   PyObject *known = NULL;
@@ -47,7 +36,7 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       return PyLong_FromLongLong(((int64_t (*)(const void *))f->from)(handle));
     case ELEMENT:
       n = ((tensor_status (*)(const void *, tensor_scalar *))f->from)(handle, &element);
-      return n ? refuse(n) : number_of(&element);
+      return n ? refuse(s, n) : number_of(&element);
     case CONTIGUOUS:
       if (is_contiguous(handle)) known = tensor;
       break;
@@ -55,18 +44,18 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       return list_of(handle);
     case DTYPE:
       n = ((tensor_dtype (*)(const void *))f->from)(handle);
-      if (n >= 0) known = dtypes[n];
+      if (n >= 0) known = s->dtypes[n];
       break;
     case DEVICE:
       device = ((tensor_device (*)(const void *))f->from)(handle);
-      if (device.type == TENSOR_CPU && device.index < 0) known = cpu;
+      if (device.type == TENSOR_CPU && device.index < 0) known = s->cpu;
       break;
     default:
       n = library.dim(handle);
       numbers = ((const int64_t *(*)(const void *))f->from)(handle);
       if (!numbers) return NULL;
       if (f->reads == LENGTH) return n ? PyLong_FromLongLong(numbers[0]) : NULL;
-      if (!dim) return tuple_of(f->reads == SIZES ? size_type : &PyTuple_Type, numbers, n);
+      if (!dim) return tuple_of(f->reads == SIZES ? s->size_type : &PyTuple_Type, numbers, n);
       if (!read_int(dim, &at) || at < -n || at >= n) return NULL;
       return PyLong_FromLongLong(numbers[at < 0 ? at + n : at]);
   }
@@ -79,8 +68,8 @@ PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *n
   size_t n = count_of(flagged);
   void *handle;
   PyObject *result = NULL;
-  if ((n == 1 || n == 2) && !names && !(intercepting && f->overridable) &&
-      read_tensor(args[0], &handle))
+  if ((n == 1 || n == 2) && !names && !(f->s->intercepting && f->overridable) &&
+      read_plain_tensor(f->s, args[0], &handle))
     result = read(f, args[0], handle, n == 2 ? args[1] : NULL);
   return or_fallback(result, f, args, flagged, names);
 }

@@ -1,190 +1,140 @@
-#include "direct.h"
+#include "../../../capi/lists.h"
 
-enum { DEEPEST = 32 };
+#include "direct.h"
 
 // ------------------------------------------------------------------------- from lists to a tensor
 
-// What numbers are: the kind of several is the highest of theirs.
-enum { NOTHING, BOOLS, INTS, FLOATS, COMPLEXES };
-
-// Nested tuples and lists of one shape.
 typedef struct {
-  int64_t sizes[DEEPEST];
-  int depth;  // -1 before the first number is met
-  int kind;   // of the numbers
-  int64_t count;
-  int64_t low, high;  // bounds of the integers
-} nest;
+  const function *f;
+  lt_list l;
+  PyObject *dtype;       // as it was given, None for none
+  tensor_status status;  // of the call that was refused
+} walk;
 
-static bool is_sequence(PyObject *o) { return o->type == &PyList_Type || o->type == &PyTuple_Type; }
+static bool ok(walk *w, tensor_status status) { return !(w->status = status); }
 
-static Py_ssize_t length(PyObject *o) {
-  return o->type == &PyList_Type ? PyList_Size(o) : PyTuple_Size(o);
+static bool tell(walk *w, PyObject *o, int depth);
+
+static bool tell_float(walk *w, PyObject *o) {
+  double x = PyFloat_AsDouble(o);
+  return lt_list_float(&w->l, x) ||
+         ok(w, library.list_number(&w->l, tensor_float(x), TENSOR_DTYPE_NONE));
 }
 
-static PyObject *item(PyObject *o, Py_ssize_t i) {
-  return o->type == &PyList_Type ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
-}
-
-static bool measure_number(PyObject *o, nest *n) {
-  int kind = NOTHING;
-  if (o->type == &PyFloat_Type) {
-    kind = FLOATS;
-  } else if (o->type == &PyLong_Type) {
-    int64_t whole;
-    if (!read_int(o, &whole)) return false;
-    if (whole < n->low) n->low = whole;
-    if (whole > n->high) n->high = whole;
-    kind = INTS;
-  } else if (o == &_Py_TrueStruct || o == &_Py_FalseStruct) {
-    kind = BOOLS;
-  } else if (o->type == &PyComplex_Type) {
-    kind = COMPLEXES;
+static bool tell_items(walk *w, PyObject *o, int depth) {
+  PyListObject *list = o->type == &PyList_Type ? (PyListObject *)o : NULL;
+  Py_ssize_t n = list ? list->size : PyTuple_Size(o);
+  if (!ok(w, library.list_open(&w->l, n))) return false;
+  // What is called for an item could change the list.
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = !list ? PyTuple_GetItem(o, i) : i < list->size ? list->items[i] : NULL;
+    if (!item) return PyErr_Format(PyExc_RuntimeError, "a list changed while it was read"), false;
+    if (item->type == &PyFloat_Type) {
+      if (!tell_float(w, item)) return false;
+    } else if (!tell(w, item, depth + 1)) {
+      return false;
+    }
   }
-  if (kind > n->kind) n->kind = kind;
-  return kind != NOTHING;
-}
-
-// Finds the shape and the kind; false for anything that is not plain and regular.
-static bool measure(PyObject *o, nest *n, int depth) {
-  if (!is_sequence(o)) {
-    if (n->depth < 0) n->depth = depth;
-    n->count++;
-    return depth == n->depth && measure_number(o, n);
-  }
-  Py_ssize_t size = length(o);
-  if (depth >= DEEPEST || (n->depth >= 0 && depth >= n->depth)) return false;
-  if (n->sizes[depth] < 0) n->sizes[depth] = size;
-  if (n->sizes[depth] != size || !size) return false;
-  for (Py_ssize_t i = 0; i < size; i++)
-    if (!measure(item(o, i), n, depth + 1)) return false;
   return true;
 }
 
-// Tells whether the numbers go into a dtype without a conversion that Python's side has to check.
-static bool holds(int64_t dtype, const nest *n) {
-  static const int64_t low[] = {0, 0, INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN};
-  static const int64_t high[] = {0, UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
-  switch (dtype) {
-    case TENSOR_BOOL:
-    case TENSOR_FLOAT32:
-    case TENSOR_FLOAT64:
-      return n->kind < COMPLEXES;
-    case TENSOR_COMPLEX64:
-    case TENSOR_COMPLEX128:
-      return true;
-    case TENSOR_UINT8:
-    case TENSOR_INT8:
-    case TENSOR_INT16:
-    case TENSOR_INT32:
-    case TENSOR_INT64:
-      return n->kind < FLOATS && n->low >= low[dtype] && n->high <= high[dtype];
+static bool tell_beyond(walk *w, PyObject *o) {
+  double nearest = PyLong_AsDouble(o);
+  if (nearest == -1 && PyErr_Occurred()) return false;
+  PyObject *digits = PyObject_Str(o);
+  const char *text = digits ? PyUnicode_AsUTF8AndSize(digits, NULL) : NULL;
+  bool told = text && ok(w, library.list_beyond(&w->l, text, nearest));
+  if (digits) Py_DecRef(digits);
+  return told;
+}
+
+// A number of Python's, of a dtype that may be none.
+static bool tell_number(walk *w, PyObject *o, int64_t dtype) {
+  tensor_scalar number;
+  bool known = read_number(o, &number) && number.kind != TENSOR_SCALAR_UINT;
+  if (!known) return tell_beyond(w, o);
+  return ok(w, library.list_number(&w->l, number, (tensor_dtype)dtype));
+}
+
+// A value of another class: `item` makes a list of its items, or finds its dtype and number.
+static bool tell_strange(walk *w, PyObject *o, int depth) {
+  enum { UNKNOWN, SEQUENCES, NUMBERS };
+  int64_t dtype = TENSOR_DTYPE_NONE;
+  int known = depth < w->l.dims ? SEQUENCES : w->l.leaf ? NUMBERS : UNKNOWN;
+  PyObject *all[] = {o, w->dtype, PyLong_FromLong(depth), PyLong_FromLong(known)};
+  Py_IncRef(o);
+  PyObject *made = PyObject_VectorcallDict(w->f->other, all, 4, NULL);
+  bool told = made;
+  if (made && made->type == &PyList_Type) {
+    told = tell_items(w, made, depth);
+  } else if (made) {
+    read_dtype(w->f->s, PyTuple_GetItem(made, 0), &dtype);
+    if (PyTuple_GetItem(made, 0) == &_Py_NoneStruct) dtype = TENSOR_DTYPE_NONE;
+    told = tell_number(w, PyTuple_GetItem(made, 1), dtype);
   }
-  return false;
+  if (made) Py_DecRef(made);
+  Py_DecRef(o), Py_DecRef(all[2]), Py_DecRef(all[3]);
+  return told;
 }
 
-// Where numbers are written, and as what. Integers among floats count as float64.
-typedef struct {
-  char *to;
-  int64_t dtype, size;
-  bool floats;
-} writer;
-
-static void write_real(PyObject *o, const writer *w, int64_t dtype) {
-  int64_t i = o == &_Py_TrueStruct;
-  bool whole = o->type != &PyFloat_Type;
-  if (o->type == &PyLong_Type) read_int(o, &i);
-  double f = whole ? (double)i : PyFloat_AsDouble(o);
-  switch (dtype) {
-    case TENSOR_BOOL:
-      *(bool *)w->to = whole ? i != 0 : f != 0;
-      break;
-    case TENSOR_UINT8:
-    case TENSOR_INT8:
-      *(int8_t *)w->to = (int8_t)i;
-      break;
-    case TENSOR_INT16:
-      *(int16_t *)w->to = (int16_t)i;
-      break;
-    case TENSOR_INT32:
-      *(int32_t *)w->to = (int32_t)i;
-      break;
-    case TENSOR_INT64:
-      *(int64_t *)w->to = i;
-      break;
-    case TENSOR_FLOAT32:
-      *(float *)w->to = whole && !w->floats ? (float)i : (float)f;
-      break;
-    default:
-      *(double *)w->to = f;
-  }
+static bool tell(walk *w, PyObject *o, int depth) {
+  int64_t whole = o == &_Py_TrueStruct;
+  bool straight = false;
+  if (o->type == &PyFloat_Type) return tell_float(w, o);
+  if (o->type == &PyList_Type || o->type == &PyTuple_Type) return tell_items(w, o, depth);
+  if (o->type == &PyLong_Type)
+    straight = read_int(o, &whole) && lt_list_whole(&w->l, LT_INTS, whole);
+  else if (whole || o == &_Py_FalseStruct)
+    straight = lt_list_whole(&w->l, LT_BOOLS, whole);
+  else if (o->type == &PyComplex_Type)
+    straight = lt_list_complex(&w->l, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+  else
+    return tell_strange(w, o, depth);
+  return straight || tell_number(w, o, TENSOR_DTYPE_NONE);
 }
 
-static void write_number(PyObject *o, const writer *w) {
-  bool single = w->dtype == TENSOR_COMPLEX64;
-  if (!single && w->dtype != TENSOR_COMPLEX128) {
-    write_real(o, w, w->dtype);
-  } else if (o->type != &PyComplex_Type) {
-    memset(w->to, 0, (size_t)w->size);
-    write_real(o, w, single ? TENSOR_FLOAT32 : TENSOR_FLOAT64);
-  } else if (single) {
-    ((float *)w->to)[0] = (float)PyComplex_RealAsDouble(o);
-    ((float *)w->to)[1] = (float)PyComplex_ImagAsDouble(o);
-  } else {
-    ((double *)w->to)[0] = PyComplex_RealAsDouble(o);
-    ((double *)w->to)[1] = PyComplex_ImagAsDouble(o);
-  }
+// A tensor of nested lists of numbers, of the dtype that they have together for None.
+static PyObject *tensor_of(const function *f, PyObject *data, PyObject *dtype, int64_t code) {
+  walk w;
+  void *made;
+  w.f = f, w.dtype = dtype, w.status = TENSOR_OK;
+  library.list_begin(&w.l, (tensor_dtype)code);
+  bool told = tell(&w, data, 0);
+  tensor_status status = library.list_end(&w.l, told ? &made : NULL);
+  if (told && !status) return wrap(f->s, (intptr_t)made);
+  if (PyErr_Occurred()) return NULL;
+  return refuse(f->s, told ? status : w.status);
 }
 
-static void write_all(PyObject *o, writer *w) {
-  if (is_sequence(o)) {
-    for (Py_ssize_t i = 0, n = length(o); i < n; i++) write_all(item(o, i), w);
-  } else {
-    write_number(o, w);
-    w->to += w->size;
-  }
+static bool is_plain(PyObject *o) {
+  return o->type == &PyList_Type || o->type == &PyTuple_Type || o->type == &PyFloat_Type ||
+         o->type == &PyLong_Type || o->type == &PyComplex_Type || o == &_Py_TrueStruct ||
+         o == &_Py_FalseStruct;
 }
 
-// The dtype of numbers of a kind for which none is given.
-static bool infer(int kind, int64_t *dtype) {
-  tensor_dtype real;
-  if (kind < FLOATS) return *dtype = kind == INTS ? TENSOR_INT64 : TENSOR_BOOL, true;
-  if (library.default_dtype(&real)) return false;
-  if (kind == FLOATS) return *dtype = real, true;
-  *dtype = real == TENSOR_FLOAT32 ? TENSOR_COMPLEX64 : TENSOR_COMPLEX128;
-  return real == TENSOR_FLOAT32 || real == TENSOR_FLOAT64;
-}
-
-// A tensor of plain data; NULL without an exception when Python's side has to act.
-static PyObject *tensor_of(PyObject *data, PyObject *dtype_object) {
-  nest n = {.depth = -1};
-  int64_t dtype;
-  tensor_device device;
-  for (int i = 0; i < DEEPEST; i++) n.sizes[i] = -1;
-  if (!measure(data, &n, 0)) return NULL;
-  if (!(dtype_object ? read_dtype(dtype_object, &dtype) : infer(n.kind, &dtype))) return NULL;
-  if (!holds(dtype, &n)) return NULL;
-  if (library.default_device(&device) || device.type > TENSOR_CPU) return NULL;
-  int64_t size = library.dtype_size((tensor_dtype)dtype);
-  char few[256];
-  char *elements = n.count * size <= (int64_t)sizeof few ? few : malloc((size_t)(n.count * size));
-  void *made = NULL;
-  if (!elements) return NULL;
-  writer w = {elements, dtype, size, n.kind >= FLOATS};
-  write_all(data, &w);
-  if (library.make(elements, n.sizes, n.depth, (tensor_dtype)dtype, &made)) made = NULL;
-  if (elements != few) free(elements);
-  return made ? wrap((intptr_t)made) : NULL;
-}
-
+// tensor(data, dtype=) of lists and numbers, on the CPU.
 PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-  PyObject *result = NULL;
-  if (count_of(flagged) == 1 &&
-      (!named || (named == 1 && PyTuple_GetItem(names, 0) == dtype_keyword)))
-    result = tensor_of(args[0], named && args[1] != &_Py_NoneStruct ? args[1] : NULL);
+  PyObject *result = NULL, *dtype = named ? args[1] : &_Py_NoneStruct;
+  int64_t code = TENSOR_DTYPE_NONE;
+  tensor_device device;
+  if (count_of(flagged) == 1 && is_plain(args[0]) &&
+      (!named || (named == 1 && PyTuple_GetItem(names, 0) == f->s->dtype_name)) &&
+      (dtype == &_Py_NoneStruct || read_dtype(f->s, dtype, &code)) &&
+      !library.default_device(&device) && device.type <= TENSOR_CPU)
+    result = tensor_of(f, args[0], dtype, code);
   return or_fallback(result, f, args, flagged, names);
+}
+
+// from_sequence(data, dtype): a tensor of what nested sequences hold, on the CPU.
+PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
+  int64_t code = TENSOR_DTYPE_NONE;
+  if (count_of(flagged) != 2 || names)
+    return PyErr_Format(PyExc_TypeError, "%U() takes the data and a dtype", f->name);
+  if (args[1] != &_Py_NoneStruct) read_dtype(f->s, args[1], &code);
+  return tensor_of(f, args[0], args[1], code);
 }
 
 // ------------------------------------------------------------------------- from a tensor to lists

@@ -1,22 +1,17 @@
-"""Turns Python arguments into what C takes. Each function is called with a value, and the names of the function and of
-the argument for the error message; the generated code calls them only for values that are not already right."""
+"""Turns values that direct.c does not know into ones that it knows, or refuses them. Each function is called with a value, and the
+names of the function and of the argument for the error message."""
 
-from ctypes import c_bool, c_char_p, c_void_p
+import ctypes
+from ctypes import c_void_p, cast
 from struct import Struct
-from struct import error as StructError
 
 from ._device import device as DeviceObject
 from ._dtypes import PYTHON, dtype, layout, memory_format
-from ._errors import failure, wrong_type
-from ._library import ABSENT, Cell, Scalar, bind, cells
+from ._errors import misfit, wrong_type
+from ._library import Scalar
 from ._owner import Generator, TypedStorage, UntypedStorage
-from ._results import wrap
 from ._tensor import Tensor, checked
 
-c_scalar_operand = bind("tensor_scalar_operand", Scalar, c_void_p)
-
-pack_ints = [Struct(f"{n}q").pack for n in range(33)]
-pack_double = Struct("d").pack
 NUMBERS = frozenset((bool, int, float, complex))
 
 
@@ -39,77 +34,31 @@ def foreign(value):
     return {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: None)(value)
 
 
-# Scalars of numbers that were used before. Zeros of floats are left out: 0.0 equals -0.0.
-scalars = {}
-
-
 def scalar(value, function, argument):
+    """A Python number."""
     kind = value.__class__
-    key = kind, value
     if kind in NUMBERS:
-        known = scalars.get(key)
-        if known is not None:
-            return known
-    elif isinstance(value, Tensor):
+        if kind is int and not -(2**63) <= value < 2**64:
+            raise OverflowError(f"{function}(): argument '{argument}': {value} does not fit into 64 bits")
+        return value
+    if isinstance(value, Tensor):
         if value.numel() != 1:
             raise RuntimeError(f"{function}(): argument '{argument}' must be a number; a tensor with {value.numel()} elements is none")
-        return scalar(value.item(), function, argument)
-    elif isinstance(value, (bool, int, float, complex)):
-        base = next(b for b in (bool, int, float, complex) if isinstance(value, b))
-        return scalar(base(value), function, argument)
-    else:
-        number = foreign(value)
-        if number is None and hasattr(value, "__index__"):
-            number = value.__index__()
-        if number is None:
-            raise wrong_type(function, argument, "Number", value)
-        return scalar(number, function, argument)
-    made = Scalar()
-    if kind is int:
-        if not -(2**63) <= value < 2**64:
-            raise OverflowError(f"{function}(): argument '{argument}': {value} does not fit into 64 bits")
-        made.kind = 2 if value < 2**63 else 5  # beyond int64
-        made.value.i = value
-    elif kind is float:
-        made.kind = 3
-        made.value.f.re = value
-    elif kind is bool:
-        made.kind = 1
-        made.value.i = value
-    else:
-        made.kind = 4
-        made.value.f.re = value.real
-        made.value.f.im = value.imag
-    if kind is int or kind is bool or kind is float and value:
-        if len(scalars) > 1000:
-            scalars.clear()
-        scalars[key] = made
-    return made
-
-
-ONE = scalar(1, "", "")
-ZERO = scalar(0, "", "")
-NO_SCALAR = Scalar()
-
-
-def operand(value, function, argument):
-    """A tensor, or a tensor that counts as the number `value`."""
-    if isinstance(value, Tensor):
-        return value
-    cell = cells.pop() if cells else Cell()
-    status = c_scalar_operand(number(value, function, argument), cell.address)
-    if status:
-        raise failure(status)
-    made = wrap(cell.p)
-    cells.append(cell)
-    return made
+        return value.item()
+    base = next((b for b in (int, float, complex) if isinstance(value, b)), None)
+    number = base(value) if base else foreign(value)
+    if number is None and hasattr(value, "__index__"):
+        number = value.__index__()
+    if number is None:
+        raise wrong_type(function, argument, "Number", value)
+    return scalar(number, function, argument)
 
 
 def number(value, function, argument):
-    """A tensor, or the Scalar of a number."""
+    """A tensor, or a Python number."""
     if isinstance(value, Tensor):
         return value
-    if value.__class__ in NUMBERS or isinstance(value, (int, float, complex)) or foreign(value) is not None:
+    if isinstance(value, (int, float, complex)) or foreign(value) is not None:
         return scalar(value, function, argument)
     raise wrong_type(function, argument, "Tensor or Number", value)
 
@@ -123,10 +72,6 @@ def integer(value, function, argument):
     return found
 
 
-def optional_integer(value, function, argument):
-    return ABSENT if value is None else integer(value, function, argument)
-
-
 def real(value, function, argument):
     if isinstance(value, (int, float)):
         return float(value)
@@ -134,10 +79,6 @@ def real(value, function, argument):
     if found is None or isinstance(found, complex):
         raise wrong_type(function, argument, "float", value)
     return float(found)
-
-
-def double(value, function, argument):
-    return pack_double(real(value, function, argument))
 
 
 def flag(value, function, argument):
@@ -150,6 +91,7 @@ def flag(value, function, argument):
 
 
 def text(value, function, argument):
+    """The bytes of a text."""
     if isinstance(value, str):
         if "\0" in value:
             raise ValueError(f"{function}(): argument '{argument}' must not have NUL characters")
@@ -158,85 +100,81 @@ def text(value, function, argument):
 
 
 def texts(value, function, argument):
-    """The addresses of a list of strings, and its length."""
+    """A tuple of the bytes of texts."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of strs", value)
-    return (c_char_p * len(value))(*[text(v, function, argument) for v in value]), len(value)
+    return tuple([text(v, function, argument) for v in value])
 
 
 def ints(value, function, argument):
-    """The bytes of a list of integers, and its length."""
-    try:
-        if value.__class__ is int:
-            return pack_ints[1](value), 1
-        n = len(value)
-        return pack_ints[n](*value), n
-    except (TypeError, IndexError, StructError):
-        return slow_ints(value, function, argument)
-
-
-def slow_ints(value, function, argument):
+    """A tuple of integers."""
     if is_integer(value):
-        return pack_ints[1](integer(value, function, argument)), 1
+        return (integer(value, function, argument),)
     if isinstance(value, Tensor) or hasattr(value, "tolist"):
         value = value.tolist()
     if not sequence(value) and not hasattr(value, "__iter__"):
         raise wrong_type(function, argument, "tuple of ints", value)
     try:
-        items = [integer(v, function, argument) for v in value]
+        return tuple([integer(v, function, argument) for v in value])
     except ValueError as error:
         raise TypeError(str(error)) from None
-    return Struct(f"{len(items)}q").pack(*items), len(items)
 
 
 def floats(value, function, argument):
+    """The bytes of a list of floats."""
     if isinstance(value, (int, float)):
         value = (value,)
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of floats", value)
-    return Struct(f"{len(value)}d").pack(*[real(v, function, argument) for v in value]), len(value)
+    return Struct(f"{len(value)}d").pack(*[real(v, function, argument) for v in value])
 
 
 def bools(value, function, argument):
+    """The bytes of a list of bools."""
     if value.__class__ is bool:
         value = (value,)
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of bools", value)
-    return (c_bool * len(value))(*[flag(v, function, argument) for v in value]), len(value)
+    return bytes([flag(v, function, argument) for v in value])
 
 
 def numbers(value, function, argument):
+    """The bytes of a list of numbers, as C has them."""
     if value.__class__ in NUMBERS:
         value = (value,)
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Numbers", value)
-    return (Scalar * len(value))(*[scalar(v, function, argument) for v in value]), len(value)
+    if any(isinstance(v, Tensor) and v.dim() for v in value):
+        raise wrong_type(function, argument, "tuple of Numbers", value)
+    return b"".join([bytes(Scalar.of(scalar(v, function, argument))) for v in value])
 
 
 def tensors(value, function, argument):
-    """The handles of a list of tensors, and its length."""
+    """A tuple of tensors."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Tensors", value)
-    try:
-        return Struct(f"{len(value)}P").pack(*[t._h for t in value]), len(value)
-    except AttributeError:
-        at = next(i for i, t in enumerate(value) if not isinstance(t, Tensor))
-    raise TypeError(f"{function}(): argument '{argument}': expected Tensor as element {at}, but got {type(value[at]).__name__}")
+    at = next((i for i, t in enumerate(value) if not isinstance(t, Tensor)), None)
+    if at is not None:
+        raise misfit(f"{function}(): argument '{argument}': expected Tensor as element {at}, but got {type(value[at]).__name__}")
+    return tuple(value)
 
 
 def optional_tensors(value, function, argument):
+    """A tuple of tensors and None."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Tensors", value)
-    return Struct(f"{len(value)}P").pack(*[0 if t is None else checked(t, function, argument)._h for t in value]), len(value)
+    return tuple([None if t is None else checked(t, function, argument) for t in value])
 
 
 def outputs(value, n, function):
+    """A tuple of n tensors to write to."""
     if not isinstance(value, (tuple, list)) or len(value) != n:
         raise TypeError(f"{function}(): argument 'out' must be a tuple of {n} Tensors, not {type(value).__name__}")
-    return tuple(checked(t, function, "out") for t in value)
+    return tuple([checked(t, function, "out") for t in value])
 
 
 def storage(value, function, argument):
+    """The UntypedStorage of a storage."""
     if isinstance(value, UntypedStorage):
         return value
     if isinstance(value, TypedStorage):
@@ -244,19 +182,24 @@ def storage(value, function, argument):
     raise wrong_type(function, argument, "UntypedStorage", value)
 
 
-def generator(value, function, argument):
+def storage_handle(value, function, argument):
+    return storage(value, function, argument)._h
+
+
+def generator_handle(value, function, argument):
     if isinstance(value, Generator):
-        return value
+        return value._h
     raise wrong_type(function, argument, "torch.Generator", value)
 
 
-def dtype_code(value, function, argument):
+def known_dtype(value, function, argument):
+    """The dtype that Python's type of numbers stands for."""
     if value.__class__ is dtype:
-        return value.code
+        return value
     known = PYTHON.get(value) if isinstance(value, type) else None
     if known is None:
         raise wrong_type(function, argument, "torch.dtype", value)
-    return known.code
+    return known
 
 
 def layout_code(value, function, argument):
@@ -271,9 +214,44 @@ def memory_format_code(value, function, argument):
     raise wrong_type(function, argument, "torch.memory_format", value)
 
 
-def device_struct(value, function, argument):
+def device_bytes(value, function, argument):
+    """The bytes of a device, as C has it."""
     if value.__class__ is DeviceObject:
-        return value._c
+        return bytes(value._c)
     if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return DeviceObject(value)._c
+        return bytes(DeviceObject(value)._c)
     raise wrong_type(function, argument, "torch.device, str or int", value)
+
+
+def pointer(value, function, argument):
+    """The address of bytes, or of what ctypes has."""
+    try:
+        return value if value.__class__ is int else cast(value, c_void_p).value or 0
+    except ctypes.ArgumentError:
+        raise wrong_type(function, argument, "an address or bytes", value) from None
+
+
+# By the letters of the kinds of arguments (capi/value.h). _keys.py has the one of indices.
+CONVERTERS = {
+    "T": checked,
+    "OP": number,
+    "S": scalar,
+    "I": integer,
+    "F": real,
+    "B": flag,
+    "U": text,
+    "K": texts,
+    "LV": ints,
+    "E": floats,
+    "H": bools,
+    "N": numbers,
+    "AR": tensors,
+    "Z": optional_tensors,
+    "W": storage_handle,
+    "G": generator_handle,
+    "D": known_dtype,
+    "Y": layout_code,
+    "M": memory_format_code,
+    "C": device_bytes,
+    "Q": pointer,
+}

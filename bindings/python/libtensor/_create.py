@@ -2,10 +2,9 @@
 
 from . import _device, _direct, _dlpack, _dtypes, _errors, _interop, _match
 from . import gen_functions as _f
-from ._convert import dtype_code, sequence
-from ._dtypes import DTYPES
+from ._convert import known_dtype, sequence
 from ._owner import StorageBase, TypedStorage, untyped
-from ._sequence import from_sequence, is_sequence
+from ._sequence import from_sequence, is_sequence, item
 from ._size import Size
 from ._tensor import Tensor, checked
 
@@ -16,10 +15,10 @@ def is_array(data):
 
 
 def as_dtype(dtype):
-    return None if dtype is None else DTYPES[dtype_code(dtype, "tensor", "dtype")]
+    return None if dtype is None else known_dtype(dtype, "tensor", "dtype")
 
 
-@_direct.special(_direct.MAKES_TENSOR)
+@_direct.special(_direct.MAKES_TENSOR, item)
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """Makes a tensor from a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
 

@@ -1,40 +1,31 @@
-"""Calls of the library past ctypes: the decorators of the generated functions, and the base class of Tensor.
-
-direct/direct.c explains what a decorated function takes straight to the library; everything else is left to the Python function.
-Where direct.c cannot work (another interpreter than CPython, a subinterpreter, or LIBTENSOR_PLAIN_CALLS=1), the Python functions do
-it all, through ctypes.
-"""
+"""The callables that turn a Python call into one of the library, which direct/direct.c makes, and the base class of Tensor."""
 
 import copyreg
 import ctypes
 import os
 import sys
-from ctypes import POINTER, c_bool, c_char_p, c_int, c_void_p, py_object
-from functools import wraps
+from ctypes import c_bool, c_char, c_char_p, c_int, c_void_p, py_object
 from operator import attrgetter
 
 from . import _overrides
 from ._errors import failure
-from ._library import SUBINTERPRETER, Cell, Scalar, folders, free, library, path
+from ._library import folders, library, path
 
-MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS = range(6)
 NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
-CALLS, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS = range(6)
-required = object()
+CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(8)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
-    *("free", "list_free", "dim", "sizes", "strides", "get_dtype", "dtype_size", "get_device", "data_ptr", "words_scalar_operand"),
-    *("from_data", "get_default_dtype", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free"),
+    *("operator", "free", "list_free", "string_free", "string_list_free", "dim", "sizes", "strides", "get_dtype", "dtype_size", "get_device"),
+    *("data_ptr", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free"),
+    *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
 )
 
 
 def load():
-    """The functions of libtensor_direct.so; None where they cannot work."""
+    """libtensor_direct.so."""
     if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(c_void_p):
-        return None
-    if SUBINTERPRETER or os.environ.get("LIBTENSOR_PLAIN_CALLS", "0") != "0":
-        return None
+        raise ImportError("libtensor works with CPython in its usual build, whose objects begin with a count and a class")
     paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
     for each in paths:
         if os.path.exists(each):
@@ -42,69 +33,50 @@ def load():
     raise ImportError("libtensor_direct.so is missing; reinstall the package. Tried:\n  " + "\n  ".join(paths))
 
 
+def address(name):
+    return ctypes.cast(library[name], c_void_p).value
+
+
+def bind(name, result, *argtypes):
+    """One of its functions; those that are called for an interpreter's callables begin with their state."""
+    function = direct[f"direct_{name}"]
+    function.restype, function.argtypes = result, argtypes
+    return function
+
+
 direct = load()
-
-if direct:
-    direct.direct_tensor_base.restype = direct.direct_function_class.restype = py_object
-    TensorBase = direct.direct_tensor_base()
-    # Pickled and copied by name, as functions are.
-    copyreg.pickle(direct.direct_function_class(), attrgetter("__qualname__"))
-    direct.direct_start.restype = c_bool
-    direct.direct_start.argtypes = c_void_p, c_int, py_object
-    _overrides.intercept = direct.direct_intercept
-    direct.direct_entry.argtypes = c_void_p, c_void_p, c_int, py_object, c_int, c_char_p, c_int, py_object, py_object, py_object
-    direct.direct_entry.restype = c_void_p
-    direct.direct_function.argtypes = py_object, POINTER(c_void_p), c_int, c_int, c_bool, c_bool
-    direct.direct_getter.argtypes = py_object, c_int, c_void_p, c_bool
-    direct.direct_function.restype = direct.direct_getter.restype = py_object
-else:
-
-    class TensorBase:
-        __slots__ = ("_h",)
-
-        def __del__(self, free=free):
-            if hasattr(self, "_h"):
-                free(self._h)
+TensorBase = bind("tensor_base", py_object)()
+functions = [address("tensor_" + name) for name in FUNCTIONS]
+state = bind("state", c_void_p, c_void_p, c_int)((c_void_p * len(functions))(*functions), len(functions))
+if state is None:
+    raise ImportError("libtensor_direct.so is of another build than this package")
+d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start", "help"))
+d_convert = bind("convert", None, c_void_p, c_char, py_object)
+d_intercept = bind("intercept", None, c_void_p, c_int)
+d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
+d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p, c_bool)
+# Pickled and copied by name, as functions are.
+copyreg.pickle(bind("function_class", py_object, c_void_p)(state), attrgetter("__qualname__"))
+_overrides.intercept = lambda change: d_intercept(state, change)
 
 
 def start(tensor, size, dtypes, cpu):
     """Tells the classes and constants of the Python side."""
     _overrides.Tensor = tensor
-    if direct:
-        functions = [address("tensor_" + name) for name in FUNCTIONS]
-        python = tensor, size, dtypes, cpu, "dtype", failure, _overrides.dispatch, _overrides.NOBODY, signature
-        if not direct.direct_start((c_void_p * len(functions))(*functions), len(functions), python):
-            raise ImportError("libtensor_direct.so is of another build than this package")
+    if not d_start(state, (tensor, size, dtypes, cpu, failure, _overrides.dispatch, _overrides.NOBODY)):
+        raise ImportError("libtensor_direct.so is of another build than this package")
 
 
-def address(name):
-    return ctypes.cast(library[name], c_void_p).value
+def help_with(*functions):
+    """Tells the functions that refuse arguments and that make other objects than tensors, in the order of direct_help."""
+    if not d_help(state, functions):
+        raise ImportError("libtensor_direct.so is of another build than this package")
 
 
-def entry(function, result, several, kinds, words, number_words=None):
-    """A word form with the names and defaults of the parameters of a Python function. `several` is the type of several results."""
-    code, defaults = function.__code__, dict(function.__kwdefaults__ or {})
-    positional = code.co_varnames[: code.co_argcount]
-    defaults |= zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)
-    names = code.co_varnames[: len(kinds)]
-    absent = tuple(plain(defaults.get(name, required)) for name in names)
-    number = number_words and address(number_words)
-    results, taken = getattr(several, "n_fields", 0), min(len(positional), len(kinds))
-    made = direct.direct_entry(address(words), number, result, several, results, kinds.encode(), taken, names, absent, required)
-    assert made, f"{words} has too many parameters"
-    return made
-
-
-def plain(default):
-    """A default as a caller would give it."""
-    return Cell.from_buffer_copy(default).number() if isinstance(default, Scalar) else default
-
-
-def signature(function):
-    """What inspect and help() show: for several overloads the parameters of all, those that not every one has as optional."""
-    from . import _signature
-
-    return _signature.of(function)
+def convert(kinds, function):
+    """Tells what converts values that are not plain to arguments of some kinds, by their letters (capi/value.h)."""
+    for kind in kinds:
+        d_convert(state, kind.encode(), function)
 
 
 def overridable(name):
@@ -112,95 +84,44 @@ def overridable(name):
     return name[0] != "_" or name in ("__getitem__", "__setitem__")
 
 
-def callable_of(fallback, entries, how=CALLS, explains=False):
-    taken_over = overridable(fallback.__name__) and how < MAKES_TENSOR
-    if not direct:
-        return guarded(fallback) if taken_over else fallback
-    made = direct.direct_function(fallback, (c_void_p * len(entries))(*entries), len(entries), how, taken_over, explains)
-    made.entries = entries
-    return described(made, fallback)
-
-
-def guarded(function):
-    """A Python function whose calls arguments with __torch_function__ take over."""
-
-    @wraps(function)
-    def call(*args, **kwargs):
-        found = _overrides.dispatch(call, args, kwargs) if _overrides.concerned(args, kwargs) else _overrides.NOBODY
-        return function(*args, **kwargs) if found is _overrides.NOBODY else found
-
-    return call
-
-
-def described(made, fallback):
-    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-        setattr(made, name, getattr(fallback, name))
-    made.__wrapped__ = fallback
+def function(name, operators="", how=CALLS, inplace=False, fallback=None, explains=None, results=None):
+    """A callable without a name and documentation that Python sees. `explains` refuses the first argument of a call that the library
+    has refused; of an operator with two operands it converts the other one, and of what takes sequences an item."""
+    taken_over = overridable(name) and how < MAKES_TENSOR
+    made = d_function(state, name, operators.encode(), inplace, how, taken_over, fallback, explains, results)
+    if made is None:
+        raise ImportError(f"{path} has not all operators of {name} ({operators}): it is of another build than this package")
+    made.operators = operators
     return made
 
 
-def open_to_overrides(function):
+def described(made, function):
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(made, name, getattr(function, name))
+    made.__wrapped__ = function
+    return made
+
+
+def operators(names, inplace=False, results=None, how=CALLS):
+    """The decorator of what stands for operators in help(): calls go to the first of them whose parameters the arguments fit."""
+    return lambda stub: described(function(stub.__name__, names, how, inplace, results=results), stub)
+
+
+def first(names, how=CALLS, inplace=False):
+    """The decorator of a function that is called where an operator's parameters do not fit the arguments as they are."""
+    return lambda fallback: described(function(fallback.__name__, names, how, inplace, fallback), fallback)
+
+
+def special(how, item=None):
+    """The decorator of a function of its own kind; `item` converts items of sequences."""
+    return lambda fallback: described(function(fallback.__name__, how=how, fallback=fallback, explains=item), fallback)
+
+
+def open_to_overrides(fallback):
     """The decorator of a function without a way of its own to the library."""
-    return callable_of(function, [])
-
-
-def decorator(result):
-    def decorate(kinds, *words, several=tuple):
-        return lambda function: callable_of(function, [entry(function, result, several, kinds, *words)] if direct else [])
-
-    return decorate
-
-
-# Decorators of functions that make a tensor, make a view, change and return their first argument, give a tuple of tensors, tell
-# whether something is so.
-makes, views, changes, with_several, lists, tells = map(decorator, (MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS))
-
-
-def several(type, kinds, *words):
-    """The decorator of a function that gives a named tuple of tensors."""
-    return with_several(kinds, *words, several=type)
-
-
-def first(*overloads, how=CALLS, forms=(), explains=False):
-    """The decorator of a function that calls one of others: they are tried in turn before it is called.
-
-    `forms` are all overloads of which it chooses, for its signature; with `explains` it has an error of its own for what the
-    library refuses.
-    """
-
-    def decorate(function):
-        function.forms = forms or overloads
-        return callable_of(function, [e for overload in overloads for e in getattr(overload, "entries", ())], how, explains)
-
-    return decorate
-
-
-def reflected(other):
-    """The decorator of a method that calls a function with its two operands exchanged."""
-    return first(other, how=REFLECTS)
-
-
-def subscript(*overloads):
-    """The decorator of __getitem__, with the functions that take an int, a slice and other keys."""
-    return first(*overloads, how=SUBSCRIPTS)
+    return first("")(fallback)
 
 
 def getter(reads, name, overridable=False):
     """The decorator of a method that asks a C function about a tensor."""
-
-    def decorate(function):
-        if not direct:
-            return guarded(function) if overridable else function
-        return described(direct.direct_getter(function, reads, address(name), overridable), function)
-
-    return decorate
-
-
-def element(name):
-    """The decorator of a function that gives the one element of a tensor."""
-    return getter(ELEMENT, name, overridable=True)
-
-
-def special(how):
-    """The decorator of a function of its own kind."""
-    return lambda function: callable_of(function, [], how)
+    return lambda fallback: described(d_getter(state, fallback, reads, address(name), overridable), fallback)

@@ -1,14 +1,12 @@
 """DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays come and go as DLPack."""
 
 import sys
-from ctypes import CFUNCTYPE, c_bool, c_char_p, c_int, c_void_p, cast, py_object
+from ctypes import c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
-from . import _direct, _dtypes, _overrides
+from . import _direct, _dtypes
 from . import gen_functions as _f
-from ._convert import NUMBERS, foreign
 from ._interop import TYPES, View, from_interface, python_function, reachable
 from ._library import Cell, bind, cells, getter, last_error
-from ._match import is_operand
 from ._results import wrap
 from ._tensor import Tensor, checked
 
@@ -29,15 +27,7 @@ VERSION = (1, 1)
 CPU, CUDA = 1, 2
 
 
-@CFUNCTYPE(None, c_void_p)
-def discard(capsule, is_valid=dying_is, pointer=dying_pointer, free=c_discard):
-    """Frees what nobody consumed, where direct_discard cannot: an exception that is on its way then gets lost."""
-    for name in (NAME, VERSIONED_NAME):
-        if is_valid(capsule, name):
-            free(pointer(capsule, name), name is VERSIONED_NAME)
-
-
-destructor = cast(_direct.direct.direct_discard if _direct.direct else discard, c_void_p).value
+destructor = cast(_direct.direct.direct_discard, c_void_p).value  # frees what nobody consumed
 
 
 def device(tensor):
@@ -162,22 +152,6 @@ def from_array(data):
     if not hasattr(data, "__array_interface__"):
         return from_dlpack(data)
     return from_numpy(data.__array__() if is_number(data) else data)
-
-
-def other(value):
-    """The other operand of an operator: NumPy's numbers become Python's, arrays tensors; NotImplemented for what is none of them."""
-    number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None else foreign(value)
-    return other_array(value) if number is None else number
-
-
-def other_array(value):
-    """The other operand of an operator that takes no numbers."""
-    if is_operand(value) or _overrides.hook(value) is not None:
-        return value
-    try:
-        return from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
-    except (TypeError, ValueError):  # an array of texts, say
-        return NotImplemented
 
 
 def from_numpy_slowly(array):

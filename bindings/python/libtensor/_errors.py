@@ -27,12 +27,19 @@ def failure(status):
     return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
 
 
+def misfit(text):
+    """The exception for a value of a class that an argument cannot have; another overload may take it."""
+    error = TypeError(text)
+    error.misfit = True
+    return error
+
+
 def wrong_type(function, argument, wanted, value):
-    return TypeError(f"{function}(): argument '{argument}' must be {wanted}, not {type(value).__name__}")
+    return misfit(f"{function}(): argument '{argument}' must be {wanted}, not {type(value).__name__}")
 
 
 def no_overload(function, signatures, args, kwargs):
-    given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+    given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in (kwargs or {}).items()]
     forms = "".join(f"\n * {s}" for s in signatures)
     return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")
 

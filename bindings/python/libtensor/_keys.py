@@ -4,7 +4,7 @@ from . import _create, _dtypes
 from ._sequence import is_sequence
 from ._tensor import Tensor
 
-KNOWN = {int, slice, bool, type(None), type(Ellipsis)}
+KNOWN = {bool, type(None), type(Ellipsis)}
 
 
 def plain(key):
@@ -12,6 +12,11 @@ def plain(key):
     if isinstance(key, tuple) or key.__class__ is list and stands_for_tuple(key):
         return tuple(map(item, key))
     return item(key)
+
+
+def converted(key, function, argument):
+    """The plain key, for the arguments of a call."""
+    return plain(key)
 
 
 def stands_for_tuple(key):
@@ -22,9 +27,25 @@ def stands_for_tuple(key):
 def item(k):
     if k.__class__ in KNOWN or isinstance(k, Tensor):
         return k
+    if k.__class__ is slice:
+        if not k.step and k.step is not None:
+            raise ValueError("slice step cannot be zero")
+        return slice(*map(bound, (k.start, k.stop, k.step)))
     if hasattr(k, "__index__") and not getattr(k, "shape", ()):
-        return k.__index__()
+        found = k.__index__()
+        if not -(2**63) <= found < 2**63:
+            raise ValueError(f"index {found} does not fit into 64 bits")
+        return found
     return listed(k)
+
+
+def bound(value):
+    """A slice's start, stop or step."""
+    if value is None:
+        return None
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"slice indices must be integers or None or have an __index__ method, not {type(value).__name__}")
+    return value.__index__()
 
 
 def listed(k):

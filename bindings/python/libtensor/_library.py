@@ -7,8 +7,6 @@ from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
 
 __version__ = "0.1.0"
 VERSION = tuple(map(int, __version__.split(".")))
-ABSENT = -(2**63)  # TENSOR_NONE
-LOW, HIGH = -(2**63), 2**63 - 1  # of int64; ctypes would take larger integers modulo 2**64
 
 
 class Complex(ctypes.Structure):
@@ -24,8 +22,13 @@ class Scalar(ctypes.Structure):
 
     _fields_ = [("kind", c_int32), ("value", ScalarValue)]
 
-    def __repr__(self):
-        return repr(Cell.from_buffer_copy(self).number())
+    @classmethod
+    def of(cls, number):
+        """That of a Python number."""
+        kind = type(number)
+        if kind is float or kind is complex:
+            return cls(3 if kind is float else 4, ScalarValue(f=Complex(number.real, number.imag)))
+        return cls(1 if kind is bool else 2 if number < 2**63 else 5, ScalarValue(i=number))
 
 
 class Device(ctypes.Structure):
@@ -34,22 +37,9 @@ class Device(ctypes.Structure):
     _fields_ = [("type", c_int32), ("index", c_int32)]
 
 
-class IntScalar(ctypes.Structure):
-    """tensor_scalar of a bool or an integer."""
-
-    _fields_ = [("kind", c_int32), ("whole", c_int64)]
-
-
-class FloatScalar(ctypes.Structure):
-    """tensor_scalar of a float or a complex number."""
-
-    _fields_ = [("_", c_int64), ("re", c_double), ("im", c_double)]
-
-
 class Cell(ctypes.Union):
     """Where a C function puts a result."""
 
-    _anonymous_ = ("int_scalar", "float_scalar")
     _fields_ = [
         ("p", c_void_p),
         ("i", c_int64),
@@ -57,21 +47,10 @@ class Cell(ctypes.Union):
         ("f", c_double),
         ("e", c_int32),
         ("d", Device),
-        ("int_scalar", IntScalar),
-        ("float_scalar", FloatScalar),
     ]
 
     def __init__(self):
         self.address = ctypes.addressof(self)
-
-    def number(self):
-        """The Python number of a tensor_scalar."""
-        kind = self.kind
-        if kind == 3:
-            return self.re
-        if kind == 2:
-            return self.whole
-        return self.whole != 0 if kind == 1 else complex(self.re, self.im)
 
 
 # Cells that no call uses. A call takes one for itself alone, so that neither another thread nor a signal handler or a
@@ -152,9 +131,6 @@ def getter(name, result, *argtypes):
 free = getter("tensor_free", c_int32, c_void_p)
 storage_free = getter("tensor_storage_free", c_int32, c_void_p)
 generator_free = getter("tensor_generator_free", c_int32, c_void_p)
-list_free = getter("tensor_list_free", c_int32, c_void_p, c_int64)
-string_list_free = getter("tensor_string_list_free", None, c_void_p, c_int64)
-string_free = getter("tensor_string_free", None, c_void_p)
 last_error = getter("tensor_last_error", c_char_p)
 last_errno = getter("tensor_last_errno", c_int32)
 live_handles = getter("tensor_live_handles", c_int64)

@@ -2,10 +2,9 @@
 
 import copy
 
-from . import _arrow, _create, _direct, _dlpack, _errors, _forked, _interop, _match, _overrides, _print, _serialize, _sharing, _typed_storage
+from . import _arrow, _create, _direct, _dlpack, _errors, _forked, _interop, _keys, _match, _overrides, _print, _serialize, _sharing, _typed_storage
 from . import gen_functions as _f
 from ._extend import extends
-from ._keys import plain
 from ._owner import untyped
 from ._tensor import Tensor, as_object, checked
 
@@ -219,16 +218,18 @@ class Tensor:
         """The tensor with the order of its first dimension reversed: a copy."""
         return _f.flip(self, 0) if self.dim() else self
 
-    @_direct.subscript(_f.select, _f.slice, _f.index_get)
+    @_direct.operators("select slice index_get", how=_direct.SUBSCRIPTS)
     def __getitem__(self, key):
-        return _f.index_get(self, plain(key))
+        """The part of the tensor that a key tells, or the elements at its indices."""
 
-    @_direct.first(_f.index_set_, _f.index_set_scalar_)
+    @_direct.first("index_set_ index_set_scalar_")
     def __setitem__(self, key, value):
-        key = plain(key)
         if isinstance(value, Tensor):
             _f.index_set_(self, key, value)
         elif _match.is_number(value):
             _f.index_set_scalar_(self, key, value)
         else:
             _f.index_set_(self, key, _create.tensor(value, dtype=self.dtype, device=self.device))
+
+
+_direct.convert("X", _keys.converted)

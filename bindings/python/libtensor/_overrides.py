@@ -16,12 +16,7 @@ class State(threading.local):
 
 
 state = State()
-counts = {"active": 0}  # modes of all threads; with one, every call comes to dispatch
-
-
-def intercept(change):
-    """Counts a mode that begins or ends; direct.c has a count of its own in its place."""
-    counts["active"] += change
+intercept = None  # counts a mode that begins or ends, of any thread; with one, every call comes to dispatch
 
 
 def disabled_torch_function(*_):
@@ -69,7 +64,7 @@ def overloaded(args, kwargs):
 
 def concerned(args, kwargs):
     """Tells whether dispatch has to be asked."""
-    return counts["active"] > 0 or any(hook(value) is not None for value in values(args, kwargs))
+    return bool(state.modes) or any(hook(value) is not None for value in values(args, kwargs))
 
 
 def dispatch(function, args, kwargs, call=None):

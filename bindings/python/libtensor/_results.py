@@ -1,24 +1,9 @@
-"""Turns what C returns into Python objects."""
-
-import ctypes
-from ctypes import c_void_p
+"""Tensors that own handles, and the tuples of several results."""
 
 from ._direct import TensorBase
-from ._errors import failure
-from ._library import cells, list_free, string_free, string_list_free
 from ._tensor import Tensor
 
-new, put = TensorBase.__new__, cells.append
-
-
-def made(status, cell):
-    """The Tensor that a function has made, whose handle is in a cell."""
-    if status:
-        raise failure(status)
-    tensor = new(Tensor)
-    tensor._h = cell.p
-    put(cell)
-    return tensor
+new = TensorBase.__new__
 
 
 def wrap(handle):
@@ -26,27 +11,6 @@ def wrap(handle):
     tensor = new(Tensor)
     tensor._h = handle
     return tensor
-
-
-def wrap_list(array, count):
-    """The Tensors of a list result, as a tuple."""
-    handles = (c_void_p * count).from_address(array)[:]
-    list_free(array, 0)
-    return tuple(map(wrap, handles))
-
-
-def string(address):
-    """The text of a string result."""
-    text = ctypes.string_at(address).decode()
-    string_free(address)
-    return text
-
-
-def strings(array, count):
-    """The texts of a list result, as a tuple."""
-    texts = tuple(ctypes.string_at(address).decode() for address in (c_void_p * count).from_address(array))
-    string_list_free(array, count)
-    return texts
 
 
 def result_type(name, fields):

@@ -3,5 +3,4 @@
 from ._call import *
 
 
-
 __all__ = []

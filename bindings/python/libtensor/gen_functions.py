@@ -2,1174 +2,49 @@
 # ruff: noqa
 from ._call import *
 
-c_add = _bind("tensor_add", P, P, _Scalar, P)
-c_add_scalar = _bind("tensor_add_scalar", P, _Scalar, _Scalar, P)
-c_add_out = _bind("tensor_add_out", P, P, _Scalar, P)
-c_add_scalar_out = _bind("tensor_add_scalar_out", P, _Scalar, _Scalar, P)
-c_add_ = _bind("tensor_add_", P, P, _Scalar)
-c_add_scalar_ = _bind("tensor_add_scalar_", P, _Scalar, _Scalar)
-c_sub = _bind("tensor_sub", P, P, _Scalar, P)
-c_sub_scalar = _bind("tensor_sub_scalar", P, _Scalar, _Scalar, P)
-c_sub_out = _bind("tensor_sub_out", P, P, _Scalar, P)
-c_sub_scalar_out = _bind("tensor_sub_scalar_out", P, _Scalar, _Scalar, P)
-c_sub_ = _bind("tensor_sub_", P, P, _Scalar)
-c_sub_scalar_ = _bind("tensor_sub_scalar_", P, _Scalar, _Scalar)
-c_subtract = _bind("tensor_subtract", P, P, _Scalar, P)
-c_subtract_scalar = _bind("tensor_subtract_scalar", P, _Scalar, _Scalar, P)
-c_subtract_out = _bind("tensor_subtract_out", P, P, _Scalar, P)
-c_subtract_scalar_out = _bind("tensor_subtract_scalar_out", P, _Scalar, _Scalar, P)
-c_subtract_ = _bind("tensor_subtract_", P, P, _Scalar)
-c_subtract_scalar_ = _bind("tensor_subtract_scalar_", P, _Scalar, _Scalar)
-c_rsub = _bind("tensor_rsub", P, P, _Scalar, P)
-c_rsub_scalar = _bind("tensor_rsub_scalar", P, _Scalar, _Scalar, P)
-c_mul = _bind("tensor_mul", P, P, P)
-c_mul_scalar = _bind("tensor_mul_scalar", P, _Scalar, P)
-c_mul_out = _bind("tensor_mul_out", P, P, P)
-c_mul_scalar_out = _bind("tensor_mul_scalar_out", P, _Scalar, P)
-c_mul_ = _bind("tensor_mul_", P, P)
-c_mul_scalar_ = _bind("tensor_mul_scalar_", P, _Scalar)
-c_multiply = _bind("tensor_multiply", P, P, P)
-c_multiply_scalar = _bind("tensor_multiply_scalar", P, _Scalar, P)
-c_multiply_out = _bind("tensor_multiply_out", P, P, P)
-c_multiply_scalar_out = _bind("tensor_multiply_scalar_out", P, _Scalar, P)
-c_multiply_ = _bind("tensor_multiply_", P, P)
-c_multiply_scalar_ = _bind("tensor_multiply_scalar_", P, _Scalar)
-c_div = _bind("tensor_div", P, P, T, P)
-c_div_scalar = _bind("tensor_div_scalar", P, _Scalar, T, P)
-c_div_out = _bind("tensor_div_out", P, P, T, P)
-c_div_scalar_out = _bind("tensor_div_scalar_out", P, _Scalar, T, P)
-c_div_ = _bind("tensor_div_", P, P, T)
-c_div_scalar_ = _bind("tensor_div_scalar_", P, _Scalar, T)
-c_divide = _bind("tensor_divide", P, P, T, P)
-c_divide_scalar = _bind("tensor_divide_scalar", P, _Scalar, T, P)
-c_divide_out = _bind("tensor_divide_out", P, P, T, P)
-c_divide_scalar_out = _bind("tensor_divide_scalar_out", P, _Scalar, T, P)
-c_divide_ = _bind("tensor_divide_", P, P, T)
-c_divide_scalar_ = _bind("tensor_divide_scalar_", P, _Scalar, T)
-c_true_divide = _bind("tensor_true_divide", P, P, P)
-c_true_divide_scalar = _bind("tensor_true_divide_scalar", P, _Scalar, P)
-c_true_divide_out = _bind("tensor_true_divide_out", P, P, P)
-c_true_divide_scalar_out = _bind("tensor_true_divide_scalar_out", P, _Scalar, P)
-c_true_divide_ = _bind("tensor_true_divide_", P, P)
-c_true_divide_scalar_ = _bind("tensor_true_divide_scalar_", P, _Scalar)
-c_floor_divide = _bind("tensor_floor_divide", P, P, P)
-c_floor_divide_scalar = _bind("tensor_floor_divide_scalar", P, _Scalar, P)
-c_floor_divide_out = _bind("tensor_floor_divide_out", P, P, P)
-c_floor_divide_scalar_out = _bind("tensor_floor_divide_scalar_out", P, _Scalar, P)
-c_floor_divide_ = _bind("tensor_floor_divide_", P, P)
-c_floor_divide_scalar_ = _bind("tensor_floor_divide_scalar_", P, _Scalar)
-c_remainder = _bind("tensor_remainder", P, P, P)
-c_remainder_scalar = _bind("tensor_remainder_scalar", P, _Scalar, P)
-c_remainder_out = _bind("tensor_remainder_out", P, P, P)
-c_remainder_scalar_out = _bind("tensor_remainder_scalar_out", P, _Scalar, P)
-c_remainder_ = _bind("tensor_remainder_", P, P)
-c_remainder_scalar_ = _bind("tensor_remainder_scalar_", P, _Scalar)
-c_fmod = _bind("tensor_fmod", P, P, P)
-c_fmod_scalar = _bind("tensor_fmod_scalar", P, _Scalar, P)
-c_fmod_out = _bind("tensor_fmod_out", P, P, P)
-c_fmod_scalar_out = _bind("tensor_fmod_scalar_out", P, _Scalar, P)
-c_fmod_ = _bind("tensor_fmod_", P, P)
-c_fmod_scalar_ = _bind("tensor_fmod_scalar_", P, _Scalar)
-c_pow = _bind("tensor_pow", P, P, P)
-c_pow_scalar = _bind("tensor_pow_scalar", P, _Scalar, P)
-c_pow_out = _bind("tensor_pow_out", P, P, P)
-c_pow_scalar_out = _bind("tensor_pow_scalar_out", P, _Scalar, P)
-c_pow_ = _bind("tensor_pow_", P, P)
-c_pow_scalar_ = _bind("tensor_pow_scalar_", P, _Scalar)
-c_float_power = _bind("tensor_float_power", P, P, P)
-c_float_power_scalar = _bind("tensor_float_power_scalar", P, _Scalar, P)
-c_float_power_out = _bind("tensor_float_power_out", P, P, P)
-c_float_power_scalar_out = _bind("tensor_float_power_scalar_out", P, _Scalar, P)
-c_float_power_ = _bind("tensor_float_power_", P, P)
-c_float_power_scalar_ = _bind("tensor_float_power_scalar_", P, _Scalar)
-c_neg = _bind("tensor_neg", P, P)
-c_neg_out = _bind("tensor_neg_out", P, P)
-c_neg_ = _bind("tensor_neg_", P)
-c_negative = _bind("tensor_negative", P, P)
-c_negative_out = _bind("tensor_negative_out", P, P)
-c_negative_ = _bind("tensor_negative_", P)
-c_positive = _bind("tensor_positive", P, P)
-c_square = _bind("tensor_square", P, P)
-c_square_out = _bind("tensor_square_out", P, P)
-c_square_ = _bind("tensor_square_", P)
-c_reciprocal = _bind("tensor_reciprocal", P, P)
-c_reciprocal_out = _bind("tensor_reciprocal_out", P, P)
-c_reciprocal_ = _bind("tensor_reciprocal_", P)
-c_abs = _bind("tensor_abs", P, P)
-c_abs_out = _bind("tensor_abs_out", P, P)
-c_abs_ = _bind("tensor_abs_", P)
-c_absolute = _bind("tensor_absolute", P, P)
-c_absolute_out = _bind("tensor_absolute_out", P, P)
-c_absolute_ = _bind("tensor_absolute_", P)
-c_sign = _bind("tensor_sign", P, P)
-c_sign_out = _bind("tensor_sign_out", P, P)
-c_sign_ = _bind("tensor_sign_", P)
-c_sgn = _bind("tensor_sgn", P, P)
-c_sgn_out = _bind("tensor_sgn_out", P, P)
-c_sgn_ = _bind("tensor_sgn_", P)
-c_copysign = _bind("tensor_copysign", P, P, P)
-c_copysign_scalar = _bind("tensor_copysign_scalar", P, _Scalar, P)
-c_copysign_out = _bind("tensor_copysign_out", P, P, P)
-c_copysign_scalar_out = _bind("tensor_copysign_scalar_out", P, _Scalar, P)
-c_copysign_ = _bind("tensor_copysign_", P, P)
-c_copysign_scalar_ = _bind("tensor_copysign_scalar_", P, _Scalar)
-c_addcmul = _bind("tensor_addcmul", P, P, P, _Scalar, P)
-c_addcmul_out = _bind("tensor_addcmul_out", P, P, P, _Scalar, P)
-c_addcmul_ = _bind("tensor_addcmul_", P, P, P, _Scalar)
-c_addcdiv = _bind("tensor_addcdiv", P, P, P, _Scalar, P)
-c_addcdiv_out = _bind("tensor_addcdiv_out", P, P, P, _Scalar, P)
-c_addcdiv_ = _bind("tensor_addcdiv_", P, P, P, _Scalar)
-c_lerp = _bind("tensor_lerp", P, P, P, P)
-c_lerp_scalar = _bind("tensor_lerp_scalar", P, P, _Scalar, P)
-c_lerp_out = _bind("tensor_lerp_out", P, P, P, P)
-c_lerp_scalar_out = _bind("tensor_lerp_scalar_out", P, P, _Scalar, P)
-c_lerp_ = _bind("tensor_lerp_", P, P, P)
-c_lerp_scalar_ = _bind("tensor_lerp_scalar_", P, P, _Scalar)
-c_eq = _bind("tensor_eq", P, P, P)
-c_eq_scalar = _bind("tensor_eq_scalar", P, _Scalar, P)
-c_eq_out = _bind("tensor_eq_out", P, P, P)
-c_eq_scalar_out = _bind("tensor_eq_scalar_out", P, _Scalar, P)
-c_eq_ = _bind("tensor_eq_", P, P)
-c_eq_scalar_ = _bind("tensor_eq_scalar_", P, _Scalar)
-c_ne = _bind("tensor_ne", P, P, P)
-c_ne_scalar = _bind("tensor_ne_scalar", P, _Scalar, P)
-c_ne_out = _bind("tensor_ne_out", P, P, P)
-c_ne_scalar_out = _bind("tensor_ne_scalar_out", P, _Scalar, P)
-c_ne_ = _bind("tensor_ne_", P, P)
-c_ne_scalar_ = _bind("tensor_ne_scalar_", P, _Scalar)
-c_not_equal = _bind("tensor_not_equal", P, P, P)
-c_not_equal_scalar = _bind("tensor_not_equal_scalar", P, _Scalar, P)
-c_not_equal_out = _bind("tensor_not_equal_out", P, P, P)
-c_not_equal_scalar_out = _bind("tensor_not_equal_scalar_out", P, _Scalar, P)
-c_not_equal_ = _bind("tensor_not_equal_", P, P)
-c_not_equal_scalar_ = _bind("tensor_not_equal_scalar_", P, _Scalar)
-c_lt = _bind("tensor_lt", P, P, P)
-c_lt_scalar = _bind("tensor_lt_scalar", P, _Scalar, P)
-c_lt_out = _bind("tensor_lt_out", P, P, P)
-c_lt_scalar_out = _bind("tensor_lt_scalar_out", P, _Scalar, P)
-c_lt_ = _bind("tensor_lt_", P, P)
-c_lt_scalar_ = _bind("tensor_lt_scalar_", P, _Scalar)
-c_less = _bind("tensor_less", P, P, P)
-c_less_scalar = _bind("tensor_less_scalar", P, _Scalar, P)
-c_less_out = _bind("tensor_less_out", P, P, P)
-c_less_scalar_out = _bind("tensor_less_scalar_out", P, _Scalar, P)
-c_less_ = _bind("tensor_less_", P, P)
-c_less_scalar_ = _bind("tensor_less_scalar_", P, _Scalar)
-c_le = _bind("tensor_le", P, P, P)
-c_le_scalar = _bind("tensor_le_scalar", P, _Scalar, P)
-c_le_out = _bind("tensor_le_out", P, P, P)
-c_le_scalar_out = _bind("tensor_le_scalar_out", P, _Scalar, P)
-c_le_ = _bind("tensor_le_", P, P)
-c_le_scalar_ = _bind("tensor_le_scalar_", P, _Scalar)
-c_less_equal = _bind("tensor_less_equal", P, P, P)
-c_less_equal_scalar = _bind("tensor_less_equal_scalar", P, _Scalar, P)
-c_less_equal_out = _bind("tensor_less_equal_out", P, P, P)
-c_less_equal_scalar_out = _bind("tensor_less_equal_scalar_out", P, _Scalar, P)
-c_less_equal_ = _bind("tensor_less_equal_", P, P)
-c_less_equal_scalar_ = _bind("tensor_less_equal_scalar_", P, _Scalar)
-c_gt = _bind("tensor_gt", P, P, P)
-c_gt_scalar = _bind("tensor_gt_scalar", P, _Scalar, P)
-c_gt_out = _bind("tensor_gt_out", P, P, P)
-c_gt_scalar_out = _bind("tensor_gt_scalar_out", P, _Scalar, P)
-c_gt_ = _bind("tensor_gt_", P, P)
-c_gt_scalar_ = _bind("tensor_gt_scalar_", P, _Scalar)
-c_greater = _bind("tensor_greater", P, P, P)
-c_greater_scalar = _bind("tensor_greater_scalar", P, _Scalar, P)
-c_greater_out = _bind("tensor_greater_out", P, P, P)
-c_greater_scalar_out = _bind("tensor_greater_scalar_out", P, _Scalar, P)
-c_greater_ = _bind("tensor_greater_", P, P)
-c_greater_scalar_ = _bind("tensor_greater_scalar_", P, _Scalar)
-c_ge = _bind("tensor_ge", P, P, P)
-c_ge_scalar = _bind("tensor_ge_scalar", P, _Scalar, P)
-c_ge_out = _bind("tensor_ge_out", P, P, P)
-c_ge_scalar_out = _bind("tensor_ge_scalar_out", P, _Scalar, P)
-c_ge_ = _bind("tensor_ge_", P, P)
-c_ge_scalar_ = _bind("tensor_ge_scalar_", P, _Scalar)
-c_greater_equal = _bind("tensor_greater_equal", P, P, P)
-c_greater_equal_scalar = _bind("tensor_greater_equal_scalar", P, _Scalar, P)
-c_greater_equal_out = _bind("tensor_greater_equal_out", P, P, P)
-c_greater_equal_scalar_out = _bind("tensor_greater_equal_scalar_out", P, _Scalar, P)
-c_greater_equal_ = _bind("tensor_greater_equal_", P, P)
-c_greater_equal_scalar_ = _bind("tensor_greater_equal_scalar_", P, _Scalar)
-c_equal = _bind("tensor_equal", P, P, P)
-c_isclose = _bind("tensor_isclose", P, P, D, D, P, P)
-c_allclose = _bind("tensor_allclose", P, P, D, D, P, P)
-c_isnan = _bind("tensor_isnan", P, P)
-c_isinf = _bind("tensor_isinf", P, P)
-c_isfinite = _bind("tensor_isfinite", P, P)
-c_isreal = _bind("tensor_isreal", P, P)
-c_isposinf = _bind("tensor_isposinf", P, P)
-c_isposinf_out = _bind("tensor_isposinf_out", P, P)
-c_isneginf = _bind("tensor_isneginf", P, P)
-c_isneginf_out = _bind("tensor_isneginf_out", P, P)
-c_signbit = _bind("tensor_signbit", P, P)
-c_signbit_out = _bind("tensor_signbit_out", P, P)
-c_complex_parts = _bind("tensor_complex_parts", P, P, P)
-c_complex_parts_out = _bind("tensor_complex_parts_out", P, P, P)
-c_polar = _bind("tensor_polar", P, P, P)
-c_polar_out = _bind("tensor_polar_out", P, P, P)
-c_real = _bind("tensor_real", P, P)
-c_imag = _bind("tensor_imag", P, P)
-c_view_as_real = _bind("tensor_view_as_real", P, P)
-c_view_as_complex = _bind("tensor_view_as_complex", P, P)
-c_conj = _bind("tensor_conj", P, P)
-c_conj_physical = _bind("tensor_conj_physical", P, P)
-c_conj_physical_out = _bind("tensor_conj_physical_out", P, P)
-c_conj_physical_ = _bind("tensor_conj_physical_", P)
-c_resolve_conj = _bind("tensor_resolve_conj", P, P)
-c_resolve_neg = _bind("tensor_resolve_neg", P, P)
-c_angle = _bind("tensor_angle", P, P)
-c_angle_out = _bind("tensor_angle_out", P, P)
-c_clone = _bind("tensor_clone", P, P, P)
-c_contiguous = _bind("tensor_contiguous", P, P, P)
-c_to_options = _bind("tensor_to_options", P, P, P, _Device, P, P, P, P)
-c_copy_ = _bind("tensor_copy_", P, P, P)
-c_copy__scalar = _bind("tensor_copy__scalar", P, _Scalar, P)
-c_fill = _bind("tensor_fill", P, P, P)
-c_fill_scalar = _bind("tensor_fill_scalar", P, _Scalar, P)
-c_fill_ = _bind("tensor_fill_", P, P)
-c_fill_scalar_ = _bind("tensor_fill_scalar_", P, _Scalar)
-c_zero_ = _bind("tensor_zero_", P)
-c_item = _bind("tensor_item", P, P)
-c_is_contiguous = _bind("tensor_is_contiguous", P, P, P)
-c_is_set_to = _bind("tensor_is_set_to", P, P, P)
-c_resize_ = _bind("tensor_resize_", P, P, P, P)
-c_narrow_copy = _bind("tensor_narrow_copy", P, P, P, P, P)
-c_narrow_copy_out = _bind("tensor_narrow_copy_out", P, P, P, P, P)
-c_resize_as_ = _bind("tensor_resize_as_", P, P, P)
-c_set_ = _bind("tensor_set_", P)
-c_set__tensor = _bind("tensor_set__tensor", P, P)
-c_set__tensor_geometry = _bind("tensor_set__tensor_geometry", P, P, P, P, P, P, P)
-c_set__storage = _bind("tensor_set__storage", P, P)
-c_set__storage_geometry = _bind("tensor_set__storage_geometry", P, P, P, P, P, P, P)
-c_fill_diagonal_ = _bind("tensor_fill_diagonal_", P, _Scalar, P)
-c_zeros = _bind("tensor_zeros", P, P, P, P, _Device, P)
-c_zeros_out = _bind("tensor_zeros_out", P, P, P, P, _Device, P)
-c_ones = _bind("tensor_ones", P, P, P, P, _Device, P)
-c_ones_out = _bind("tensor_ones_out", P, P, P, P, _Device, P)
-c_full = _bind("tensor_full", P, P, _Scalar, P, P, _Device, P)
-c_full_out = _bind("tensor_full_out", P, P, _Scalar, P, P, _Device, P)
-c_empty = _bind("tensor_empty", P, P, P, P, _Device, P, P)
-c_empty_out = _bind("tensor_empty_out", P, P, P, P, _Device, P, P)
-c_empty_strided = _bind("tensor_empty_strided", P, P, P, P, P, P, _Device, P)
-c_empty_permuted = _bind("tensor_empty_permuted", P, P, P, P, P, P, _Device, P)
-c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, P, P, _Device, P)
-c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, P, P, _Device, P)
-c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, P, P, _Device, P)
-c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
-c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
-c_arange = _bind("tensor_arange", _Scalar, P, P, _Device, P)
-c_arange_out = _bind("tensor_arange_out", _Scalar, P, P, _Device, P)
-c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
-c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
-c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, P, P, P, _Device, P)
-c_linspace_out = _bind("tensor_linspace_out", _Scalar, _Scalar, P, P, P, _Device, P)
-c_linspace_tensor_tensor = _bind("tensor_linspace_tensor_tensor", P, P, P, P, P, _Device, P)
-c_linspace_tensor_tensor_out = _bind("tensor_linspace_tensor_tensor_out", P, P, P, P, P, _Device, P)
-c_linspace_tensor_scalar = _bind("tensor_linspace_tensor_scalar", P, _Scalar, P, P, P, _Device, P)
-c_linspace_tensor_scalar_out = _bind("tensor_linspace_tensor_scalar_out", P, _Scalar, P, P, P, _Device, P)
-c_linspace_scalar_tensor = _bind("tensor_linspace_scalar_tensor", _Scalar, P, P, P, P, _Device, P)
-c_linspace_scalar_tensor_out = _bind("tensor_linspace_scalar_tensor_out", _Scalar, P, P, P, P, _Device, P)
-c_logspace = _bind("tensor_logspace", _Scalar, _Scalar, P, D, P, P, _Device, P)
-c_logspace_out = _bind("tensor_logspace_out", _Scalar, _Scalar, P, D, P, P, _Device, P)
-c_logspace_tensor_tensor = _bind("tensor_logspace_tensor_tensor", P, P, P, D, P, P, _Device, P)
-c_logspace_tensor_tensor_out = _bind("tensor_logspace_tensor_tensor_out", P, P, P, D, P, P, _Device, P)
-c_logspace_tensor_scalar = _bind("tensor_logspace_tensor_scalar", P, _Scalar, P, D, P, P, _Device, P)
-c_logspace_tensor_scalar_out = _bind("tensor_logspace_tensor_scalar_out", P, _Scalar, P, D, P, P, _Device, P)
-c_logspace_scalar_tensor = _bind("tensor_logspace_scalar_tensor", _Scalar, P, P, D, P, P, _Device, P)
-c_logspace_scalar_tensor_out = _bind("tensor_logspace_scalar_tensor_out", _Scalar, P, P, D, P, P, _Device, P)
-c_eye = _bind("tensor_eye", P, P, P, _Device, P)
-c_eye_out = _bind("tensor_eye_out", P, P, P, _Device, P)
-c_eye_m = _bind("tensor_eye_m", P, P, P, P, _Device, P)
-c_eye_m_out = _bind("tensor_eye_m_out", P, P, P, P, _Device, P)
-c_tril_indices = _bind("tensor_tril_indices", P, P, P, P, P, _Device, P)
-c_triu_indices = _bind("tensor_triu_indices", P, P, P, P, P, _Device, P)
-c_empty_like = _bind("tensor_empty_like", P, P, P, _Device, P, P)
-c_zeros_like = _bind("tensor_zeros_like", P, P, P, _Device, P, P)
-c_ones_like = _bind("tensor_ones_like", P, P, P, _Device, P, P)
-c_full_like = _bind("tensor_full_like", P, _Scalar, P, P, _Device, P, P)
-c_new_empty = _bind("tensor_new_empty", P, P, P, P, P, _Device, P)
-c_new_empty_strided = _bind("tensor_new_empty_strided", P, P, P, P, P, P, P, _Device, P)
-c_new_full = _bind("tensor_new_full", P, P, P, _Scalar, P, P, _Device, P)
-c_new_zeros = _bind("tensor_new_zeros", P, P, P, P, P, _Device, P)
-c_new_ones = _bind("tensor_new_ones", P, P, P, P, P, _Device, P)
-c_bartlett_window = _bind("tensor_bartlett_window", P, P, P, P, _Device, P)
-c_hann_window = _bind("tensor_hann_window", P, P, P, P, _Device, P)
-c_hamming_window = _bind("tensor_hamming_window", P, P, D, D, P, P, _Device, P)
-c_blackman_window = _bind("tensor_blackman_window", P, P, P, P, _Device, P)
-c_kaiser_window = _bind("tensor_kaiser_window", P, P, D, P, P, _Device, P)
-c_vander = _bind("tensor_vander", P, P, P, P)
-c_save = _bind("tensor_save", T, T, P, P, P)
-c_save_bytes = _bind("tensor_save_bytes", T, P, P, P, P)
-c_save_dict = _bind("tensor_save_dict", T, P, P, P, P, P)
-c_load = _bind("tensor_load", T, T, P, P, P, P)
-c_load_bytes = _bind("tensor_load_bytes", P, T, P, P, P)
-c_load_dict = _bind("tensor_load_dict", T, T, P, P, P, P, P)
-c_safetensors_save_file = _bind("tensor_safetensors_save_file", T, P, P, P, P, T)
-c_safetensors_save = _bind("tensor_safetensors_save", P, P, P, P, T, P)
-c_safetensors_load_file = _bind("tensor_safetensors_load_file", T, P, P, P, P, P, P, P, P)
-c_safetensors_load = _bind("tensor_safetensors_load", P, P, P, P, P, P)
-c_safetensors_open = _bind("tensor_safetensors_open", T, P, P, P, P, P)
-c_npy_save = _bind("tensor_npy_save", T, P)
-c_npy_save_bytes = _bind("tensor_npy_save_bytes", P, P)
-c_npy_load = _bind("tensor_npy_load", T, P, P)
-c_npy_load_bytes = _bind("tensor_npy_load_bytes", P, P)
-c_npy_length = _bind("tensor_npy_length", P, P)
-c_npz_save = _bind("tensor_npz_save", T, P, P, P, P)
-c_npz_save_bytes = _bind("tensor_npz_save_bytes", P, P, P, P, P)
-c_npz_load = _bind("tensor_npz_load", T, P, P, P, P)
-c_npz_load_bytes = _bind("tensor_npz_load_bytes", P, P, P, P, P)
-c_file_write = _bind("tensor_file_write", T, P)
-c_sqrt = _bind("tensor_sqrt", P, P)
-c_sqrt_out = _bind("tensor_sqrt_out", P, P)
-c_sqrt_ = _bind("tensor_sqrt_", P)
-c_rsqrt = _bind("tensor_rsqrt", P, P)
-c_rsqrt_out = _bind("tensor_rsqrt_out", P, P)
-c_rsqrt_ = _bind("tensor_rsqrt_", P)
-c_exp = _bind("tensor_exp", P, P)
-c_exp_out = _bind("tensor_exp_out", P, P)
-c_exp_ = _bind("tensor_exp_", P)
-c_exp2 = _bind("tensor_exp2", P, P)
-c_exp2_out = _bind("tensor_exp2_out", P, P)
-c_exp2_ = _bind("tensor_exp2_", P)
-c_expm1 = _bind("tensor_expm1", P, P)
-c_expm1_out = _bind("tensor_expm1_out", P, P)
-c_expm1_ = _bind("tensor_expm1_", P)
-c_log = _bind("tensor_log", P, P)
-c_log_out = _bind("tensor_log_out", P, P)
-c_log_ = _bind("tensor_log_", P)
-c_log2 = _bind("tensor_log2", P, P)
-c_log2_out = _bind("tensor_log2_out", P, P)
-c_log2_ = _bind("tensor_log2_", P)
-c_log10 = _bind("tensor_log10", P, P)
-c_log10_out = _bind("tensor_log10_out", P, P)
-c_log10_ = _bind("tensor_log10_", P)
-c_log1p = _bind("tensor_log1p", P, P)
-c_log1p_out = _bind("tensor_log1p_out", P, P)
-c_log1p_ = _bind("tensor_log1p_", P)
-c_sin = _bind("tensor_sin", P, P)
-c_sin_out = _bind("tensor_sin_out", P, P)
-c_sin_ = _bind("tensor_sin_", P)
-c_cos = _bind("tensor_cos", P, P)
-c_cos_out = _bind("tensor_cos_out", P, P)
-c_cos_ = _bind("tensor_cos_", P)
-c_tan = _bind("tensor_tan", P, P)
-c_tan_out = _bind("tensor_tan_out", P, P)
-c_tan_ = _bind("tensor_tan_", P)
-c_asin = _bind("tensor_asin", P, P)
-c_asin_out = _bind("tensor_asin_out", P, P)
-c_asin_ = _bind("tensor_asin_", P)
-c_arcsin = _bind("tensor_arcsin", P, P)
-c_arcsin_out = _bind("tensor_arcsin_out", P, P)
-c_arcsin_ = _bind("tensor_arcsin_", P)
-c_acos = _bind("tensor_acos", P, P)
-c_acos_out = _bind("tensor_acos_out", P, P)
-c_acos_ = _bind("tensor_acos_", P)
-c_arccos = _bind("tensor_arccos", P, P)
-c_arccos_out = _bind("tensor_arccos_out", P, P)
-c_arccos_ = _bind("tensor_arccos_", P)
-c_atan = _bind("tensor_atan", P, P)
-c_atan_out = _bind("tensor_atan_out", P, P)
-c_atan_ = _bind("tensor_atan_", P)
-c_arctan = _bind("tensor_arctan", P, P)
-c_arctan_out = _bind("tensor_arctan_out", P, P)
-c_arctan_ = _bind("tensor_arctan_", P)
-c_sinh = _bind("tensor_sinh", P, P)
-c_sinh_out = _bind("tensor_sinh_out", P, P)
-c_sinh_ = _bind("tensor_sinh_", P)
-c_cosh = _bind("tensor_cosh", P, P)
-c_cosh_out = _bind("tensor_cosh_out", P, P)
-c_cosh_ = _bind("tensor_cosh_", P)
-c_tanh = _bind("tensor_tanh", P, P)
-c_tanh_out = _bind("tensor_tanh_out", P, P)
-c_tanh_ = _bind("tensor_tanh_", P)
-c_asinh = _bind("tensor_asinh", P, P)
-c_asinh_out = _bind("tensor_asinh_out", P, P)
-c_asinh_ = _bind("tensor_asinh_", P)
-c_arcsinh = _bind("tensor_arcsinh", P, P)
-c_arcsinh_out = _bind("tensor_arcsinh_out", P, P)
-c_arcsinh_ = _bind("tensor_arcsinh_", P)
-c_acosh = _bind("tensor_acosh", P, P)
-c_acosh_out = _bind("tensor_acosh_out", P, P)
-c_acosh_ = _bind("tensor_acosh_", P)
-c_arccosh = _bind("tensor_arccosh", P, P)
-c_arccosh_out = _bind("tensor_arccosh_out", P, P)
-c_arccosh_ = _bind("tensor_arccosh_", P)
-c_atanh = _bind("tensor_atanh", P, P)
-c_atanh_out = _bind("tensor_atanh_out", P, P)
-c_atanh_ = _bind("tensor_atanh_", P)
-c_arctanh = _bind("tensor_arctanh", P, P)
-c_arctanh_out = _bind("tensor_arctanh_out", P, P)
-c_arctanh_ = _bind("tensor_arctanh_", P)
-c_sigmoid = _bind("tensor_sigmoid", P, P)
-c_sigmoid_out = _bind("tensor_sigmoid_out", P, P)
-c_sigmoid_ = _bind("tensor_sigmoid_", P)
-c_atan2 = _bind("tensor_atan2", P, P, P)
-c_atan2_out = _bind("tensor_atan2_out", P, P, P)
-c_atan2_ = _bind("tensor_atan2_", P, P)
-c_arctan2 = _bind("tensor_arctan2", P, P, P)
-c_arctan2_out = _bind("tensor_arctan2_out", P, P, P)
-c_arctan2_ = _bind("tensor_arctan2_", P, P)
-c_hypot = _bind("tensor_hypot", P, P, P)
-c_hypot_out = _bind("tensor_hypot_out", P, P, P)
-c_hypot_ = _bind("tensor_hypot_", P, P)
-c_index_get = _bind("tensor_index_get", P, P, P, P)
-c_index_set_ = _bind("tensor_index_set_", P, P, P, P)
-c_index_set_scalar_ = _bind("tensor_index_set_scalar_", P, P, P, _Scalar)
-c_index_put = _bind("tensor_index_put", P, P, P, P, P, P)
-c_index_put_ = _bind("tensor_index_put_", P, P, P, P, P)
-c_index_select = _bind("tensor_index_select", P, P, P, P)
-c_index_select_out = _bind("tensor_index_select_out", P, P, P, P)
-c_masked_select = _bind("tensor_masked_select", P, P, P)
-c_masked_select_out = _bind("tensor_masked_select_out", P, P, P)
-c_masked_fill = _bind("tensor_masked_fill", P, P, P, P)
-c_masked_fill_scalar = _bind("tensor_masked_fill_scalar", P, P, _Scalar, P)
-c_masked_fill_ = _bind("tensor_masked_fill_", P, P, P)
-c_masked_fill_scalar_ = _bind("tensor_masked_fill_scalar_", P, P, _Scalar)
-c_masked_scatter = _bind("tensor_masked_scatter", P, P, P, P)
-c_masked_scatter_ = _bind("tensor_masked_scatter_", P, P, P)
-c_gather = _bind("tensor_gather", P, P, P, P, P)
-c_gather_out = _bind("tensor_gather_out", P, P, P, P, P)
-c_take = _bind("tensor_take", P, P, P)
-c_take_out = _bind("tensor_take_out", P, P, P)
-c_take_along_dim = _bind("tensor_take_along_dim", P, P, P, P)
-c_take_along_dim_out = _bind("tensor_take_along_dim_out", P, P, P, P)
-c_nonzero = _bind("tensor_nonzero", P, P)
-c_nonzero_out = _bind("tensor_nonzero_out", P, P)
-c_nonzero_numpy = _bind("tensor_nonzero_numpy", P, P, P)
-c_argwhere = _bind("tensor_argwhere", P, P)
-c_put = _bind("tensor_put", P, P, P, P, P)
-c_put_ = _bind("tensor_put_", P, P, P, P)
-c_scatter_src = _bind("tensor_scatter_src", P, P, P, P, P)
-c_scatter_src_out = _bind("tensor_scatter_src_out", P, P, P, P, P)
-c_scatter_value = _bind("tensor_scatter_value", P, P, P, _Scalar, P)
-c_scatter_value_out = _bind("tensor_scatter_value_out", P, P, P, _Scalar, P)
-c_scatter_src_reduce = _bind("tensor_scatter_src_reduce", P, P, P, P, T, P)
-c_scatter_src_reduce_out = _bind("tensor_scatter_src_reduce_out", P, P, P, P, T, P)
-c_scatter_value_reduce = _bind("tensor_scatter_value_reduce", P, P, P, _Scalar, T, P)
-c_scatter_value_reduce_out = _bind("tensor_scatter_value_reduce_out", P, P, P, _Scalar, T, P)
-c_scatter_src_ = _bind("tensor_scatter_src_", P, P, P, P)
-c_scatter_value_ = _bind("tensor_scatter_value_", P, P, P, _Scalar)
-c_scatter_src_reduce_ = _bind("tensor_scatter_src_reduce_", P, P, P, P, T)
-c_scatter_value_reduce_ = _bind("tensor_scatter_value_reduce_", P, P, P, _Scalar, T)
-c_scatter_add = _bind("tensor_scatter_add", P, P, P, P, P)
-c_scatter_add_out = _bind("tensor_scatter_add_out", P, P, P, P, P)
-c_scatter_add_ = _bind("tensor_scatter_add_", P, P, P, P)
-c_scatter_reduce = _bind("tensor_scatter_reduce", P, P, P, P, T, P, P)
-c_scatter_reduce_out = _bind("tensor_scatter_reduce_out", P, P, P, P, T, P, P)
-c_scatter_reduce_ = _bind("tensor_scatter_reduce_", P, P, P, P, T, P)
-c_index_add = _bind("tensor_index_add", P, P, P, P, _Scalar, P)
-c_index_add_out = _bind("tensor_index_add_out", P, P, P, P, _Scalar, P)
-c_index_add_ = _bind("tensor_index_add_", P, P, P, P, _Scalar)
-c_index_copy = _bind("tensor_index_copy", P, P, P, P, P)
-c_index_copy_out = _bind("tensor_index_copy_out", P, P, P, P, P)
-c_index_copy_ = _bind("tensor_index_copy_", P, P, P, P)
-c_index_fill = _bind("tensor_index_fill", P, P, P, P, P)
-c_index_fill_scalar = _bind("tensor_index_fill_scalar", P, P, P, _Scalar, P)
-c_index_fill_ = _bind("tensor_index_fill_", P, P, P, P)
-c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, P, P, _Scalar)
-c_index_reduce = _bind("tensor_index_reduce", P, P, P, P, T, P, P)
-c_index_reduce_out = _bind("tensor_index_reduce_out", P, P, P, P, T, P, P)
-c_index_reduce_ = _bind("tensor_index_reduce_", P, P, P, P, T, P)
-c_where_condition = _bind("tensor_where_condition", P, P, P)
-c_where = _bind("tensor_where", P, P, P, P)
-c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
-c_where_out = _bind("tensor_where_out", P, P, P, P)
-c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
-c_cat = _bind("tensor_cat", P, P, P, P)
-c_cat_out = _bind("tensor_cat_out", P, P, P, P)
-c_concat = _bind("tensor_concat", P, P, P, P)
-c_concat_out = _bind("tensor_concat_out", P, P, P, P)
-c_concatenate = _bind("tensor_concatenate", P, P, P, P)
-c_concatenate_out = _bind("tensor_concatenate_out", P, P, P, P)
-c_stack = _bind("tensor_stack", P, P, P, P)
-c_stack_out = _bind("tensor_stack_out", P, P, P, P)
-c_hstack = _bind("tensor_hstack", P, P, P)
-c_hstack_out = _bind("tensor_hstack_out", P, P, P)
-c_vstack = _bind("tensor_vstack", P, P, P)
-c_vstack_out = _bind("tensor_vstack_out", P, P, P)
-c_row_stack = _bind("tensor_row_stack", P, P, P)
-c_row_stack_out = _bind("tensor_row_stack_out", P, P, P)
-c_dstack = _bind("tensor_dstack", P, P, P)
-c_dstack_out = _bind("tensor_dstack_out", P, P, P)
-c_column_stack = _bind("tensor_column_stack", P, P, P)
-c_column_stack_out = _bind("tensor_column_stack_out", P, P, P)
-c_atleast_1d = _bind("tensor_atleast_1d", P, P)
-c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, P, P, P)
-c_atleast_2d = _bind("tensor_atleast_2d", P, P)
-c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, P, P, P)
-c_atleast_3d = _bind("tensor_atleast_3d", P, P)
-c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, P, P, P)
-c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, P, P, P)
-c_meshgrid = _bind("tensor_meshgrid", P, P, T, P, P)
-c_cartesian_prod = _bind("tensor_cartesian_prod", P, P, P)
-c_combinations = _bind("tensor_combinations", P, P, P, P)
-c_block_diag = _bind("tensor_block_diag", P, P, P)
-c_repeat = _bind("tensor_repeat", P, P, P, P)
-c_tile = _bind("tensor_tile", P, P, P, P)
-c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, P, P, P, P)
-c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, P, P, P)
-c_repeat_interleave = _bind("tensor_repeat_interleave", P, P, P)
-c_roll = _bind("tensor_roll", P, P, P, P, P, P)
-c_flip = _bind("tensor_flip", P, P, P, P)
-c_fliplr = _bind("tensor_fliplr", P, P)
-c_flipud = _bind("tensor_flipud", P, P)
-c_rot90 = _bind("tensor_rot90", P, P, P, P, P)
-c_tril = _bind("tensor_tril", P, P, P)
-c_tril_out = _bind("tensor_tril_out", P, P, P)
-c_tril_ = _bind("tensor_tril_", P, P)
-c_triu = _bind("tensor_triu", P, P, P)
-c_triu_out = _bind("tensor_triu_out", P, P, P)
-c_triu_ = _bind("tensor_triu_", P, P)
-c_diag = _bind("tensor_diag", P, P, P)
-c_diag_out = _bind("tensor_diag_out", P, P, P)
-c_diag_embed = _bind("tensor_diag_embed", P, P, P, P, P)
-c_diagflat = _bind("tensor_diagflat", P, P, P)
-c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, P, P, P, P)
-c_select_scatter = _bind("tensor_select_scatter", P, P, P, P, P)
-c_slice_scatter = _bind("tensor_slice_scatter", P, P, P, P, P, P, P)
-c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, P, P, P, P, P)
-c_unravel_index = _bind("tensor_unravel_index", P, P, P, P, P)
-c_sum_to_size = _bind("tensor_sum_to_size", P, P, P, P)
-c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, P, _Scalar, P)
-c_logical_and = _bind("tensor_logical_and", P, P, P)
-c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
-c_logical_and_ = _bind("tensor_logical_and_", P, P)
-c_logical_or = _bind("tensor_logical_or", P, P, P)
-c_logical_or_out = _bind("tensor_logical_or_out", P, P, P)
-c_logical_or_ = _bind("tensor_logical_or_", P, P)
-c_logical_xor = _bind("tensor_logical_xor", P, P, P)
-c_logical_xor_out = _bind("tensor_logical_xor_out", P, P, P)
-c_logical_xor_ = _bind("tensor_logical_xor_", P, P)
-c_logical_not = _bind("tensor_logical_not", P, P)
-c_logical_not_out = _bind("tensor_logical_not_out", P, P)
-c_logical_not_ = _bind("tensor_logical_not_", P)
-c_bitwise_and = _bind("tensor_bitwise_and", P, P, P)
-c_bitwise_and_scalar = _bind("tensor_bitwise_and_scalar", P, _Scalar, P)
-c_bitwise_and_out = _bind("tensor_bitwise_and_out", P, P, P)
-c_bitwise_and_scalar_out = _bind("tensor_bitwise_and_scalar_out", P, _Scalar, P)
-c_bitwise_and_ = _bind("tensor_bitwise_and_", P, P)
-c_bitwise_and_scalar_ = _bind("tensor_bitwise_and_scalar_", P, _Scalar)
-c_bitwise_or = _bind("tensor_bitwise_or", P, P, P)
-c_bitwise_or_scalar = _bind("tensor_bitwise_or_scalar", P, _Scalar, P)
-c_bitwise_or_out = _bind("tensor_bitwise_or_out", P, P, P)
-c_bitwise_or_scalar_out = _bind("tensor_bitwise_or_scalar_out", P, _Scalar, P)
-c_bitwise_or_ = _bind("tensor_bitwise_or_", P, P)
-c_bitwise_or_scalar_ = _bind("tensor_bitwise_or_scalar_", P, _Scalar)
-c_bitwise_xor = _bind("tensor_bitwise_xor", P, P, P)
-c_bitwise_xor_scalar = _bind("tensor_bitwise_xor_scalar", P, _Scalar, P)
-c_bitwise_xor_out = _bind("tensor_bitwise_xor_out", P, P, P)
-c_bitwise_xor_scalar_out = _bind("tensor_bitwise_xor_scalar_out", P, _Scalar, P)
-c_bitwise_xor_ = _bind("tensor_bitwise_xor_", P, P)
-c_bitwise_xor_scalar_ = _bind("tensor_bitwise_xor_scalar_", P, _Scalar)
-c_bitwise_not = _bind("tensor_bitwise_not", P, P)
-c_bitwise_not_out = _bind("tensor_bitwise_not_out", P, P)
-c_bitwise_not_ = _bind("tensor_bitwise_not_", P)
-c_bitwise_left_shift = _bind("tensor_bitwise_left_shift", P, P, P)
-c_bitwise_left_shift_scalar = _bind("tensor_bitwise_left_shift_scalar", P, _Scalar, P)
-c_bitwise_left_shift_out = _bind("tensor_bitwise_left_shift_out", P, P, P)
-c_bitwise_left_shift_scalar_out = _bind("tensor_bitwise_left_shift_scalar_out", P, _Scalar, P)
-c_bitwise_left_shift_ = _bind("tensor_bitwise_left_shift_", P, P)
-c_bitwise_left_shift_scalar_ = _bind("tensor_bitwise_left_shift_scalar_", P, _Scalar)
-c_bitwise_right_shift = _bind("tensor_bitwise_right_shift", P, P, P)
-c_bitwise_right_shift_scalar = _bind("tensor_bitwise_right_shift_scalar", P, _Scalar, P)
-c_bitwise_right_shift_out = _bind("tensor_bitwise_right_shift_out", P, P, P)
-c_bitwise_right_shift_scalar_out = _bind("tensor_bitwise_right_shift_scalar_out", P, _Scalar, P)
-c_bitwise_right_shift_ = _bind("tensor_bitwise_right_shift_", P, P)
-c_bitwise_right_shift_scalar_ = _bind("tensor_bitwise_right_shift_scalar_", P, _Scalar)
-c_matmul = _bind("tensor_matmul", P, P, P)
-c_matmul_out = _bind("tensor_matmul_out", P, P, P)
-c_mm = _bind("tensor_mm", P, P, P)
-c_mm_out = _bind("tensor_mm_out", P, P, P)
-c_spmm = _bind("tensor_spmm", P, P, P)
-c_spmm_out = _bind("tensor_spmm_out", P, P, P)
-c_bmm = _bind("tensor_bmm", P, P, P)
-c_bmm_out = _bind("tensor_bmm_out", P, P, P)
-c_mv = _bind("tensor_mv", P, P, P)
-c_mv_out = _bind("tensor_mv_out", P, P, P)
-c_dot = _bind("tensor_dot", P, P, P)
-c_dot_out = _bind("tensor_dot_out", P, P, P)
-c_vdot = _bind("tensor_vdot", P, P, P)
-c_vdot_out = _bind("tensor_vdot_out", P, P, P)
-c_inner = _bind("tensor_inner", P, P, P)
-c_inner_out = _bind("tensor_inner_out", P, P, P)
-c_outer = _bind("tensor_outer", P, P, P)
-c_outer_out = _bind("tensor_outer_out", P, P, P)
-c_ger = _bind("tensor_ger", P, P, P)
-c_ger_out = _bind("tensor_ger_out", P, P, P)
-c_addmm = _bind("tensor_addmm", P, P, P, _Scalar, _Scalar, P)
-c_addmm_out = _bind("tensor_addmm_out", P, P, P, _Scalar, _Scalar, P)
-c_addmm_ = _bind("tensor_addmm_", P, P, P, _Scalar, _Scalar)
-c_baddbmm = _bind("tensor_baddbmm", P, P, P, _Scalar, _Scalar, P)
-c_baddbmm_out = _bind("tensor_baddbmm_out", P, P, P, _Scalar, _Scalar, P)
-c_baddbmm_ = _bind("tensor_baddbmm_", P, P, P, _Scalar, _Scalar)
-c_addbmm = _bind("tensor_addbmm", P, P, P, _Scalar, _Scalar, P)
-c_addbmm_out = _bind("tensor_addbmm_out", P, P, P, _Scalar, _Scalar, P)
-c_addbmm_ = _bind("tensor_addbmm_", P, P, P, _Scalar, _Scalar)
-c_addmv = _bind("tensor_addmv", P, P, P, _Scalar, _Scalar, P)
-c_addmv_out = _bind("tensor_addmv_out", P, P, P, _Scalar, _Scalar, P)
-c_addmv_ = _bind("tensor_addmv_", P, P, P, _Scalar, _Scalar)
-c_addr = _bind("tensor_addr", P, P, P, _Scalar, _Scalar, P)
-c_addr_out = _bind("tensor_addr_out", P, P, P, _Scalar, _Scalar, P)
-c_addr_ = _bind("tensor_addr_", P, P, P, _Scalar, _Scalar)
-c_einsum = _bind("tensor_einsum", T, P, P, P)
-c_tensordot = _bind("tensor_tensordot", P, P, P, P)
-c_tensordot_out = _bind("tensor_tensordot_out", P, P, P, P)
-c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, P, P, P, P)
-c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, P, P, P, P)
-c_kron = _bind("tensor_kron", P, P, P)
-c_kron_out = _bind("tensor_kron_out", P, P, P)
-c_cdist = _bind("tensor_cdist", P, P, D, T, P)
-c_to_string = _bind("tensor_to_string", P, P, P, P, P, P, P)
-c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
-c_result_type = _bind("tensor_result_type", P, P, P)
-c_result_type_scalar = _bind("tensor_result_type_scalar", P, _Scalar, P)
-c_promote_types = _bind("tensor_promote_types", P, P, P)
-c_can_cast = _bind("tensor_can_cast", P, P, P)
-c_set_default_dtype = _bind("tensor_set_default_dtype", P)
-c_get_default_dtype = _bind("tensor_get_default_dtype", P)
-c_set_default_device = _bind("tensor_set_default_device", _Device)
-c_get_default_device = _bind("tensor_get_default_device", P)
-c_set_grad_enabled = _bind("tensor_set_grad_enabled", P)
-c_is_grad_enabled = _bind("tensor_is_grad_enabled", P)
-c_parse_device = _bind("tensor_parse_device", T, P)
-c_set_num_threads = _bind("tensor_set_num_threads", P)
-c_get_num_threads = _bind("tensor_get_num_threads", P)
-c_cpu_tier = _bind("tensor_cpu_tier", P)
-c_is_nonzero = _bind("tensor_is_nonzero", P, P)
-c_is_conj = _bind("tensor_is_conj", P, P)
-c_is_neg = _bind("tensor_is_neg", P, P)
-c_is_same_size = _bind("tensor_is_same_size", P, P, P)
-c_rand = _bind("tensor_rand", P, P, P, P, P, _Device, P)
-c_rand_out = _bind("tensor_rand_out", P, P, P, P, P, _Device, P)
-c_randn = _bind("tensor_randn", P, P, P, P, P, _Device, P)
-c_randn_out = _bind("tensor_randn_out", P, P, P, P, P, _Device, P)
-c_randint = _bind("tensor_randint", P, P, P, P, P, P, P, _Device, P)
-c_randint_out = _bind("tensor_randint_out", P, P, P, P, P, P, P, _Device, P)
-c_randint_high = _bind("tensor_randint_high", P, P, P, P, P, P, _Device, P)
-c_randint_high_out = _bind("tensor_randint_high_out", P, P, P, P, P, P, _Device, P)
-c_randperm = _bind("tensor_randperm", P, P, P, P, _Device, P)
-c_randperm_out = _bind("tensor_randperm_out", P, P, P, P, _Device, P)
-c_rand_like = _bind("tensor_rand_like", P, P, P, P, _Device, P, P)
-c_randn_like = _bind("tensor_randn_like", P, P, P, P, _Device, P, P)
-c_randint_like = _bind("tensor_randint_like", P, P, P, P, P, P, _Device, P, P)
-c_randint_like_high = _bind("tensor_randint_like_high", P, P, P, P, P, _Device, P, P)
-c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
-c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
-c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
-c_normal_tensors_scalar_out = _bind("tensor_normal_tensors_scalar_out", P, _Scalar, P, P)
-c_normal_size = _bind("tensor_normal_size", D, D, P, P, P, P, P, _Device, P)
-c_normal_size_out = _bind("tensor_normal_size_out", D, D, P, P, P, P, P, _Device, P)
-c_bernoulli = _bind("tensor_bernoulli", P, P, P)
-c_bernoulli_out = _bind("tensor_bernoulli_out", P, P, P)
-c_bernoulli_p = _bind("tensor_bernoulli_p", P, D, P, P)
-c_multinomial = _bind("tensor_multinomial", P, P, P, P, P)
-c_multinomial_out = _bind("tensor_multinomial_out", P, P, P, P, P)
-c_poisson = _bind("tensor_poisson", P, P, P)
-c_uniform_ = _bind("tensor_uniform_", P, D, D, P)
-c_normal_ = _bind("tensor_normal_", P, D, D, P)
-c_random_ = _bind("tensor_random_", P, P)
-c_random__to = _bind("tensor_random__to", P, P, P)
-c_random__from = _bind("tensor_random__from", P, P, P, P)
-c_bernoulli_ = _bind("tensor_bernoulli_", P, D, P)
-c_bernoulli__tensor = _bind("tensor_bernoulli__tensor", P, P, P)
-c_exponential_ = _bind("tensor_exponential_", P, D, P)
-c_cauchy_ = _bind("tensor_cauchy_", P, D, D, P)
-c_log_normal_ = _bind("tensor_log_normal_", P, D, D, P)
-c_geometric_ = _bind("tensor_geometric_", P, D, P)
-c_manual_seed = _bind("tensor_manual_seed", P)
-c_default_generator = _bind("tensor_default_generator", P)
-c_generator_new = _bind("tensor_generator_new", _Device, P)
-c_generator_manual_seed = _bind("tensor_generator_manual_seed", P, P)
-c_generator_seed = _bind("tensor_generator_seed", P, P)
-c_generator_initial_seed = _bind("tensor_generator_initial_seed", P, P)
-c_generator_get_state = _bind("tensor_generator_get_state", P, P)
-c_generator_set_state = _bind("tensor_generator_set_state", P, P)
-c_sum = _bind("tensor_sum", P, P, P, P, P, P)
-c_sum_out = _bind("tensor_sum_out", P, P, P, P, P, P)
-c_nansum = _bind("tensor_nansum", P, P, P, P, P, P)
-c_nansum_out = _bind("tensor_nansum_out", P, P, P, P, P, P)
-c_prod = _bind("tensor_prod", P, P, P, P, P)
-c_prod_out = _bind("tensor_prod_out", P, P, P, P, P)
-c_mean = _bind("tensor_mean", P, P, P, P, P, P)
-c_mean_out = _bind("tensor_mean_out", P, P, P, P, P, P)
-c_nanmean = _bind("tensor_nanmean", P, P, P, P, P, P)
-c_nanmean_out = _bind("tensor_nanmean_out", P, P, P, P, P, P)
-c_any = _bind("tensor_any", P, P, P, P, P)
-c_any_out = _bind("tensor_any_out", P, P, P, P, P)
-c_all = _bind("tensor_all", P, P, P, P, P)
-c_all_out = _bind("tensor_all_out", P, P, P, P, P)
-c_count_nonzero = _bind("tensor_count_nonzero", P, P, P, P)
-c_std = _bind("tensor_std", P, P, P)
-c_std_dim = _bind("tensor_std_dim", P, P, P, P, P, P)
-c_std_dim_out = _bind("tensor_std_dim_out", P, P, P, P, P, P)
-c_std_correction = _bind("tensor_std_correction", P, P, P, _Scalar, P, P)
-c_std_correction_out = _bind("tensor_std_correction_out", P, P, P, _Scalar, P, P)
-c_var = _bind("tensor_var", P, P, P)
-c_var_dim = _bind("tensor_var_dim", P, P, P, P, P, P)
-c_var_dim_out = _bind("tensor_var_dim_out", P, P, P, P, P, P)
-c_var_correction = _bind("tensor_var_correction", P, P, P, _Scalar, P, P)
-c_var_correction_out = _bind("tensor_var_correction_out", P, P, P, _Scalar, P, P)
-c_std_mean = _bind("tensor_std_mean", P, P, P, P)
-c_std_mean_dim = _bind("tensor_std_mean_dim", P, P, P, P, P, P, P)
-c_std_mean_correction = _bind("tensor_std_mean_correction", P, P, P, _Scalar, P, P, P)
-c_var_mean = _bind("tensor_var_mean", P, P, P, P)
-c_var_mean_dim = _bind("tensor_var_mean_dim", P, P, P, P, P, P, P)
-c_var_mean_correction = _bind("tensor_var_mean_correction", P, P, P, _Scalar, P, P, P)
-c_norm = _bind("tensor_norm", P, _Scalar, P, P, P, P, P)
-c_norm_out = _bind("tensor_norm_out", P, _Scalar, P, P, P, P, P)
-c_norm_name = _bind("tensor_norm_name", P, T, P, P, P, P, P)
-c_norm_name_out = _bind("tensor_norm_name_out", P, T, P, P, P, P, P)
-c_amax = _bind("tensor_amax", P, P, P, P, P)
-c_amax_out = _bind("tensor_amax_out", P, P, P, P, P)
-c_amin = _bind("tensor_amin", P, P, P, P, P)
-c_amin_out = _bind("tensor_amin_out", P, P, P, P, P)
-c_max = _bind("tensor_max", P, P)
-c_max_out = _bind("tensor_max_out", P, P)
-c_max_dim = _bind("tensor_max_dim", P, P, P, P, P)
-c_max_dim_out = _bind("tensor_max_dim_out", P, P, P, P, P)
-c_max_other = _bind("tensor_max_other", P, P, P)
-c_max_other_out = _bind("tensor_max_other_out", P, P, P)
-c_min = _bind("tensor_min", P, P)
-c_min_out = _bind("tensor_min_out", P, P)
-c_min_dim = _bind("tensor_min_dim", P, P, P, P, P)
-c_min_dim_out = _bind("tensor_min_dim_out", P, P, P, P, P)
-c_min_other = _bind("tensor_min_other", P, P, P)
-c_min_other_out = _bind("tensor_min_other_out", P, P, P)
-c_aminmax = _bind("tensor_aminmax", P, P, P, P, P)
-c_aminmax_out = _bind("tensor_aminmax_out", P, P, P, P, P)
-c_argmax = _bind("tensor_argmax", P, P, P, P)
-c_argmax_out = _bind("tensor_argmax_out", P, P, P, P)
-c_argmin = _bind("tensor_argmin", P, P, P, P)
-c_argmin_out = _bind("tensor_argmin_out", P, P, P, P)
-c_floor = _bind("tensor_floor", P, P)
-c_floor_out = _bind("tensor_floor_out", P, P)
-c_floor_ = _bind("tensor_floor_", P)
-c_ceil = _bind("tensor_ceil", P, P)
-c_ceil_out = _bind("tensor_ceil_out", P, P)
-c_ceil_ = _bind("tensor_ceil_", P)
-c_trunc = _bind("tensor_trunc", P, P)
-c_trunc_out = _bind("tensor_trunc_out", P, P)
-c_trunc_ = _bind("tensor_trunc_", P)
-c_fix = _bind("tensor_fix", P, P)
-c_fix_out = _bind("tensor_fix_out", P, P)
-c_fix_ = _bind("tensor_fix_", P)
-c_round = _bind("tensor_round", P, P, P)
-c_round_out = _bind("tensor_round_out", P, P, P)
-c_round_ = _bind("tensor_round_", P, P)
-c_frac = _bind("tensor_frac", P, P)
-c_frac_out = _bind("tensor_frac_out", P, P)
-c_frac_ = _bind("tensor_frac_", P)
-c_clamp_tensor = _bind("tensor_clamp_tensor", P, P, P, P)
-c_clamp_tensor_out = _bind("tensor_clamp_tensor_out", P, P, P, P)
-c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
-c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
-c_clamp_tensor_ = _bind("tensor_clamp_tensor_", P, P, P)
-c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
-c_clip_tensor = _bind("tensor_clip_tensor", P, P, P, P)
-c_clip_tensor_out = _bind("tensor_clip_tensor_out", P, P, P, P)
-c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
-c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
-c_clip_tensor_ = _bind("tensor_clip_tensor_", P, P, P)
-c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
-c_clamp_min = _bind("tensor_clamp_min", P, P, P)
-c_clamp_min_scalar = _bind("tensor_clamp_min_scalar", P, _Scalar, P)
-c_clamp_min_out = _bind("tensor_clamp_min_out", P, P, P)
-c_clamp_min_scalar_out = _bind("tensor_clamp_min_scalar_out", P, _Scalar, P)
-c_clamp_min_ = _bind("tensor_clamp_min_", P, P)
-c_clamp_min_scalar_ = _bind("tensor_clamp_min_scalar_", P, _Scalar)
-c_clamp_max = _bind("tensor_clamp_max", P, P, P)
-c_clamp_max_scalar = _bind("tensor_clamp_max_scalar", P, _Scalar, P)
-c_clamp_max_out = _bind("tensor_clamp_max_out", P, P, P)
-c_clamp_max_scalar_out = _bind("tensor_clamp_max_scalar_out", P, _Scalar, P)
-c_clamp_max_ = _bind("tensor_clamp_max_", P, P)
-c_clamp_max_scalar_ = _bind("tensor_clamp_max_scalar_", P, _Scalar)
-c_maximum = _bind("tensor_maximum", P, P, P)
-c_maximum_out = _bind("tensor_maximum_out", P, P, P)
-c_minimum = _bind("tensor_minimum", P, P, P)
-c_minimum_out = _bind("tensor_minimum_out", P, P, P)
-c_fmax = _bind("tensor_fmax", P, P, P)
-c_fmax_out = _bind("tensor_fmax_out", P, P, P)
-c_fmin = _bind("tensor_fmin", P, P, P)
-c_fmin_out = _bind("tensor_fmin_out", P, P, P)
-c_relu = _bind("tensor_relu", P, P)
-c_relu_ = _bind("tensor_relu_", P)
-c_cumsum = _bind("tensor_cumsum", P, P, P, P)
-c_cumsum_out = _bind("tensor_cumsum_out", P, P, P, P)
-c_cumsum_ = _bind("tensor_cumsum_", P, P, P)
-c_cumprod = _bind("tensor_cumprod", P, P, P, P)
-c_cumprod_out = _bind("tensor_cumprod_out", P, P, P, P)
-c_cumprod_ = _bind("tensor_cumprod_", P, P, P)
-c_cummax = _bind("tensor_cummax", P, P, P, P)
-c_cummax_out = _bind("tensor_cummax_out", P, P, P, P)
-c_cummin = _bind("tensor_cummin", P, P, P, P)
-c_cummin_out = _bind("tensor_cummin_out", P, P, P, P)
-c_logcumsumexp = _bind("tensor_logcumsumexp", P, P, P)
-c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, P, P)
-c_logsumexp = _bind("tensor_logsumexp", P, P, P, P, P)
-c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, P, P, P)
-c_softmax = _bind("tensor_softmax", P, P, P, P)
-c_softmax_out = _bind("tensor_softmax_out", P, P, P, P)
-c_log_softmax = _bind("tensor_log_softmax", P, P, P, P)
-c_log_softmax_out = _bind("tensor_log_softmax_out", P, P, P, P)
-c_sort = _bind("tensor_sort", P, P, P, P, P)
-c_sort_out = _bind("tensor_sort_out", P, P, P, P, P)
-c_sort_stable = _bind("tensor_sort_stable", P, P, P, P, P, P)
-c_sort_stable_out = _bind("tensor_sort_stable_out", P, P, P, P, P, P)
-c_argsort = _bind("tensor_argsort", P, P, P, P)
-c_argsort_stable = _bind("tensor_argsort_stable", P, P, P, P, P)
-c_msort = _bind("tensor_msort", P, P)
-c_msort_out = _bind("tensor_msort_out", P, P)
-c_topk = _bind("tensor_topk", P, P, P, P, P, P, P)
-c_topk_out = _bind("tensor_topk_out", P, P, P, P, P, P, P)
-c_median = _bind("tensor_median", P, P)
-c_median_dim = _bind("tensor_median_dim", P, P, P, P, P)
-c_median_dim_out = _bind("tensor_median_dim_out", P, P, P, P, P)
-c_nanmedian = _bind("tensor_nanmedian", P, P)
-c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, P, P, P, P)
-c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, P, P, P, P)
-c_kthvalue = _bind("tensor_kthvalue", P, P, P, P, P, P)
-c_kthvalue_out = _bind("tensor_kthvalue_out", P, P, P, P, P, P)
-c_mode = _bind("tensor_mode", P, P, P, P, P)
-c_mode_out = _bind("tensor_mode_out", P, P, P, P, P)
-c_searchsorted = _bind("tensor_searchsorted", P, P, P, P, T, P, P)
-c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, P, P, T, P, P)
-c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, P, P, T, P, P)
-c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, P, P, T, P, P)
-c_bucketize = _bind("tensor_bucketize", P, P, P, P, P)
-c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, P, P, P)
-c_bucketize_out = _bind("tensor_bucketize_out", P, P, P, P, P)
-c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, P, P, P)
-c_unique = _bind("tensor_unique", P, P, P, P, P, P, P, P)
-c_unique_consecutive = _bind("tensor_unique_consecutive", P, P, P, P, P, P, P)
-c_isin = _bind("tensor_isin", P, P, P, P, P)
-c_isin_scalar = _bind("tensor_isin_scalar", P, _Scalar, P, P, P)
-c_isin_out = _bind("tensor_isin_out", P, P, P, P, P)
-c_isin_scalar_out = _bind("tensor_isin_scalar_out", P, _Scalar, P, P, P)
-c_erf = _bind("tensor_erf", P, P)
-c_erf_out = _bind("tensor_erf_out", P, P)
-c_erf_ = _bind("tensor_erf_", P)
-c_erfc = _bind("tensor_erfc", P, P)
-c_erfc_out = _bind("tensor_erfc_out", P, P)
-c_erfc_ = _bind("tensor_erfc_", P)
-c_erfinv = _bind("tensor_erfinv", P, P)
-c_erfinv_out = _bind("tensor_erfinv_out", P, P)
-c_erfinv_ = _bind("tensor_erfinv_", P)
-c_lgamma = _bind("tensor_lgamma", P, P)
-c_lgamma_out = _bind("tensor_lgamma_out", P, P)
-c_lgamma_ = _bind("tensor_lgamma_", P)
-c_digamma = _bind("tensor_digamma", P, P)
-c_digamma_out = _bind("tensor_digamma_out", P, P)
-c_digamma_ = _bind("tensor_digamma_", P)
-c_i0 = _bind("tensor_i0", P, P)
-c_i0_out = _bind("tensor_i0_out", P, P)
-c_i0_ = _bind("tensor_i0_", P)
-c_sinc = _bind("tensor_sinc", P, P)
-c_sinc_out = _bind("tensor_sinc_out", P, P)
-c_sinc_ = _bind("tensor_sinc_", P)
-c_logit = _bind("tensor_logit", P, P, P)
-c_logit_out = _bind("tensor_logit_out", P, P, P)
-c_logit_ = _bind("tensor_logit_", P, P)
-c_polygamma = _bind("tensor_polygamma", P, P, P)
-c_polygamma_out = _bind("tensor_polygamma_out", P, P, P)
-c_mvlgamma = _bind("tensor_mvlgamma", P, P, P)
-c_mvlgamma_out = _bind("tensor_mvlgamma_out", P, P, P)
-c_mvlgamma_ = _bind("tensor_mvlgamma_", P, P)
-c_igamma = _bind("tensor_igamma", P, P, P)
-c_igamma_out = _bind("tensor_igamma_out", P, P, P)
-c_igamma_ = _bind("tensor_igamma_", P, P)
-c_igammac = _bind("tensor_igammac", P, P, P)
-c_igammac_out = _bind("tensor_igammac_out", P, P, P)
-c_igammac_ = _bind("tensor_igammac_", P, P)
-c_logaddexp = _bind("tensor_logaddexp", P, P, P)
-c_logaddexp_out = _bind("tensor_logaddexp_out", P, P, P)
-c_logaddexp2 = _bind("tensor_logaddexp2", P, P, P)
-c_logaddexp2_out = _bind("tensor_logaddexp2_out", P, P, P)
-c_xlogy = _bind("tensor_xlogy", P, P, P)
-c_xlogy_scalar = _bind("tensor_xlogy_scalar", P, _Scalar, P)
-c_xlogy_out = _bind("tensor_xlogy_out", P, P, P)
-c_xlogy_scalar_out = _bind("tensor_xlogy_scalar_out", P, _Scalar, P)
-c_xlogy_ = _bind("tensor_xlogy_", P, P)
-c_xlogy_scalar_ = _bind("tensor_xlogy_scalar_", P, _Scalar)
-c_gcd = _bind("tensor_gcd", P, P, P)
-c_gcd_out = _bind("tensor_gcd_out", P, P, P)
-c_gcd_ = _bind("tensor_gcd_", P, P)
-c_lcm = _bind("tensor_lcm", P, P, P)
-c_lcm_out = _bind("tensor_lcm_out", P, P, P)
-c_lcm_ = _bind("tensor_lcm_", P, P)
-c_nextafter = _bind("tensor_nextafter", P, P, P)
-c_nextafter_out = _bind("tensor_nextafter_out", P, P, P)
-c_nextafter_ = _bind("tensor_nextafter_", P, P)
-c_heaviside = _bind("tensor_heaviside", P, P, P)
-c_heaviside_out = _bind("tensor_heaviside_out", P, P, P)
-c_heaviside_ = _bind("tensor_heaviside_", P, P)
-c_ldexp = _bind("tensor_ldexp", P, P, P)
-c_ldexp_out = _bind("tensor_ldexp_out", P, P, P)
-c_ldexp_ = _bind("tensor_ldexp_", P, P)
-c_frexp = _bind("tensor_frexp", P, P, P)
-c_frexp_out = _bind("tensor_frexp_out", P, P, P)
-c_nan_to_num = _bind("tensor_nan_to_num", P, P, P, P, P)
-c_nan_to_num_out = _bind("tensor_nan_to_num_out", P, P, P, P, P)
-c_nan_to_num_ = _bind("tensor_nan_to_num_", P, P, P, P)
-c_deg2rad = _bind("tensor_deg2rad", P, P)
-c_deg2rad_out = _bind("tensor_deg2rad_out", P, P)
-c_deg2rad_ = _bind("tensor_deg2rad_", P)
-c_rad2deg = _bind("tensor_rad2deg", P, P)
-c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
-c_rad2deg_ = _bind("tensor_rad2deg_", P)
-c_diff = _bind("tensor_diff", P, P, P, P, P, P)
-c_diff_out = _bind("tensor_diff_out", P, P, P, P, P, P)
-c_trapezoid = _bind("tensor_trapezoid", P, _Scalar, P, P)
-c_trapezoid_x = _bind("tensor_trapezoid_x", P, P, P, P)
-c_trapz = _bind("tensor_trapz", P, _Scalar, P, P)
-c_trapz_x = _bind("tensor_trapz_x", P, P, P, P)
-c_cumulative_trapezoid = _bind("tensor_cumulative_trapezoid", P, _Scalar, P, P)
-c_cumulative_trapezoid_x = _bind("tensor_cumulative_trapezoid_x", P, P, P, P)
-c_cov = _bind("tensor_cov", P, P, P, P, P)
-c_corrcoef = _bind("tensor_corrcoef", P, P)
-c_cross = _bind("tensor_cross", P, P, P, P)
-c_cross_out = _bind("tensor_cross_out", P, P, P, P)
-c_trace = _bind("tensor_trace", P, P)
-c_dist = _bind("tensor_dist", P, P, _Scalar, P)
-c_bincount = _bind("tensor_bincount", P, P, P, P)
-c_histc = _bind("tensor_histc", P, P, _Scalar, _Scalar, P)
-c_histc_out = _bind("tensor_histc_out", P, P, _Scalar, _Scalar, P)
-c_histogram = _bind("tensor_histogram", P, P, P, P, P, P, P, P)
-c_histogram_out = _bind("tensor_histogram_out", P, P, P, P, P, P, P, P)
-c_histogram_edges = _bind("tensor_histogram_edges", P, P, P, P, P, P)
-c_histogram_edges_out = _bind("tensor_histogram_edges_out", P, P, P, P, P, P)
-c_histogramdd = _bind("tensor_histogramdd", P, P, P, P, P, P, P, P, P)
-c_histogramdd_edges = _bind("tensor_histogramdd_edges", P, P, P, P, P, P, P, P, P)
-c_quantile = _bind("tensor_quantile", P, P, P, P, T, P)
-c_quantile_scalar = _bind("tensor_quantile_scalar", P, _Scalar, P, P, T, P)
-c_quantile_out = _bind("tensor_quantile_out", P, P, P, P, T, P)
-c_quantile_scalar_out = _bind("tensor_quantile_scalar_out", P, _Scalar, P, P, T, P)
-c_nanquantile = _bind("tensor_nanquantile", P, P, P, P, T, P)
-c_nanquantile_scalar = _bind("tensor_nanquantile_scalar", P, _Scalar, P, P, T, P)
-c_nanquantile_out = _bind("tensor_nanquantile_out", P, P, P, P, T, P)
-c_nanquantile_scalar_out = _bind("tensor_nanquantile_scalar_out", P, _Scalar, P, P, T, P)
-c_gradient = _bind("tensor_gradient", P, _Scalar, P, P, P, P, P)
-c_gradient_scalars = _bind("tensor_gradient_scalars", P, P, P, P, P, P, P, P)
-c_gradient_tensors = _bind("tensor_gradient_tensors", P, P, P, P, P, P, P, P)
-c_renorm = _bind("tensor_renorm", P, _Scalar, P, _Scalar, P)
-c_renorm_out = _bind("tensor_renorm_out", P, _Scalar, P, _Scalar, P)
-c_renorm_ = _bind("tensor_renorm_", P, _Scalar, P, _Scalar)
-c_from_data = _bind("tensor_from_data", P, P, P, P, P)
-c_from_blob = _bind("tensor_from_blob", P, P, P, P, P, P, P, P, P, P, P)
-c_data_ptr = _bind("tensor_data_ptr", P, P)
-c_is_read_only = _bind("tensor_is_read_only", P, P)
-c_untyped_storage = _bind("tensor_untyped_storage", P, P)
-c_lend = _bind("tensor_lend", P, P, P, P)
-c_from_file = _bind("tensor_from_file", T, P, P, P, P, _Device, P)
-c_share_memory_ = _bind("tensor_share_memory_", P)
-c_is_shared = _bind("tensor_is_shared", P, P)
-c_pin_memory = _bind("tensor_pin_memory", P, P)
-c_is_pinned = _bind("tensor_is_pinned", P, P)
-c_storage_new = _bind("tensor_storage_new", P, _Device, P)
-c_storage_from_file = _bind("tensor_storage_from_file", T, P, P, P)
-c_storage_filename = _bind("tensor_storage_filename", P, P)
-c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
-c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
-c_storage_id = _bind("tensor_storage_id", P, P)
-c_storage_view = _bind("tensor_storage_view", P, P, P)
-c_storage_slice = _bind("tensor_storage_slice", P, P, P, P)
-c_storage_clone = _bind("tensor_storage_clone", P, P)
-c_storage_fill_ = _bind("tensor_storage_fill_", P, P)
-c_storage_copy_ = _bind("tensor_storage_copy_", P, P)
-c_storage_byteswap_ = _bind("tensor_storage_byteswap_", P, P)
-c_storage_resize_ = _bind("tensor_storage_resize_", P, P)
-c_storage_resizable = _bind("tensor_storage_resizable", P, P)
-c_storage_share_memory_ = _bind("tensor_storage_share_memory_", P)
-c_storage_is_shared = _bind("tensor_storage_is_shared", P, P)
-c_storage_descriptor = _bind("tensor_storage_descriptor", P, P)
-c_storage_from_descriptor = _bind("tensor_storage_from_descriptor", P, P, P)
-c_storage_pin_memory = _bind("tensor_storage_pin_memory", P, P)
-c_storage_is_pinned = _bind("tensor_storage_is_pinned", P, P)
-c_storage_get_device = _bind("tensor_storage_get_device", P, P)
-c_storage_use_count = _bind("tensor_storage_use_count", P, P)
-c_storage_to_string = _bind("tensor_storage_to_string", P, P, P)
-c_memory_stats = _bind("tensor_memory_stats", P, P, P, P, P, P)
-c_memory_stats_of = _bind("tensor_memory_stats_of", P, P, P, P)
-c_memory_summary = _bind("tensor_memory_summary", P)
-c_reset_peak_memory_stats = _bind("tensor_reset_peak_memory_stats", )
-c_empty_cache = _bind("tensor_empty_cache", )
-c_set_memory_limit = _bind("tensor_set_memory_limit", P)
-c_fail_allocation = _bind("tensor_fail_allocation", P)
-c_view = _bind("tensor_view", P, P, P, P)
-c_view_dtype = _bind("tensor_view_dtype", P, P, P)
-c_view_as = _bind("tensor_view_as", P, P, P)
-c_reshape = _bind("tensor_reshape", P, P, P, P)
-c_reshape_as = _bind("tensor_reshape_as", P, P, P)
-c_flatten = _bind("tensor_flatten", P, P, P, P)
-c_unflatten = _bind("tensor_unflatten", P, P, P, P, P)
-c_ravel = _bind("tensor_ravel", P, P)
-c_t_matrix = _bind("tensor_t_matrix", P, P)
-c_t_matrix_ = _bind("tensor_t_matrix_", P)
-c_transpose = _bind("tensor_transpose", P, P, P, P)
-c_transpose_ = _bind("tensor_transpose_", P, P, P)
-c_swapaxes = _bind("tensor_swapaxes", P, P, P, P)
-c_swapaxes_ = _bind("tensor_swapaxes_", P, P, P)
-c_swapdims = _bind("tensor_swapdims", P, P, P, P)
-c_swapdims_ = _bind("tensor_swapdims_", P, P, P)
-c_permute = _bind("tensor_permute", P, P, P, P)
-c_movedim = _bind("tensor_movedim", P, P, P, P)
-c_movedim_list = _bind("tensor_movedim_list", P, P, P, P, P, P)
-c_moveaxis = _bind("tensor_moveaxis", P, P, P, P)
-c_moveaxis_list = _bind("tensor_moveaxis_list", P, P, P, P, P, P)
-c_T = _bind("tensor_T", P, P)
-c_mT = _bind("tensor_mT", P, P)
-c_mH = _bind("tensor_mH", P, P)
-c_H = _bind("tensor_H", P, P)
-c_adjoint = _bind("tensor_adjoint", P, P)
-c_expand = _bind("tensor_expand", P, P, P, P, P)
-c_expand_as = _bind("tensor_expand_as", P, P, P)
-c_broadcast_to = _bind("tensor_broadcast_to", P, P, P, P)
-c_squeeze = _bind("tensor_squeeze", P, P)
-c_squeeze_dim = _bind("tensor_squeeze_dim", P, P, P)
-c_squeeze_dims = _bind("tensor_squeeze_dims", P, P, P, P)
-c_squeeze_ = _bind("tensor_squeeze_", P)
-c_squeeze_dim_ = _bind("tensor_squeeze_dim_", P, P)
-c_squeeze_dims_ = _bind("tensor_squeeze_dims_", P, P, P)
-c_unsqueeze = _bind("tensor_unsqueeze", P, P, P)
-c_unsqueeze_ = _bind("tensor_unsqueeze_", P, P)
-c_narrow = _bind("tensor_narrow", P, P, P, P, P)
-c_narrow_tensor = _bind("tensor_narrow_tensor", P, P, P, P, P)
-c_select = _bind("tensor_select", P, P, P, P)
-c_slice = _bind("tensor_slice", P, P, P, P, P, P)
-c_as_strided = _bind("tensor_as_strided", P, P, P, P, P, P, P)
-c_as_strided_ = _bind("tensor_as_strided_", P, P, P, P, P, P)
-c_unfold = _bind("tensor_unfold", P, P, P, P, P)
-c_diagonal = _bind("tensor_diagonal", P, P, P, P, P)
-c_detach = _bind("tensor_detach", P, P)
-c_unbind = _bind("tensor_unbind", P, P, P, P)
-c_split = _bind("tensor_split", P, P, P, P, P)
-c_split_sizes = _bind("tensor_split_sizes", P, P, P, P, P, P)
-c_split_with_sizes = _bind("tensor_split_with_sizes", P, P, P, P, P, P)
-c_chunk = _bind("tensor_chunk", P, P, P, P, P)
-c_unsafe_chunk = _bind("tensor_unsafe_chunk", P, P, P, P, P)
-c_unsafe_split = _bind("tensor_unsafe_split", P, P, P, P, P)
-c_unsafe_split_with_sizes = _bind("tensor_unsafe_split_with_sizes", P, P, P, P, P, P)
-c_tensor_split = _bind("tensor_tensor_split", P, P, P, P, P)
-c_tensor_split_indices = _bind("tensor_tensor_split_indices", P, P, P, P, P, P)
-c_tensor_split_tensor = _bind("tensor_tensor_split_tensor", P, P, P, P, P)
-c_hsplit = _bind("tensor_hsplit", P, P, P, P)
-c_hsplit_indices = _bind("tensor_hsplit_indices", P, P, P, P, P)
-c_vsplit = _bind("tensor_vsplit", P, P, P, P)
-c_vsplit_indices = _bind("tensor_vsplit_indices", P, P, P, P, P)
-c_dsplit = _bind("tensor_dsplit", P, P, P, P)
-c_dsplit_indices = _bind("tensor_dsplit_indices", P, P, P, P, P)
 
-
-@_makes("POS", "tensor_words_add", "tensor_words_add_scalar")
-def add(input, other, *, alpha=_ONE, out=None):
+@_operator("add")
+def add(input, other, *, alpha=1, out=None):
     """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
     `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "add", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "add", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "add", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "add", "out")
-        if other.__class__ is _Scalar:
-            status = c_add_scalar_out(input._h, other, alpha, out._h)
-        else:
-            status = c_add_out(input._h, other._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_add_scalar(input._h, other, alpha, cell.address), cell)
-    else:
-        return _made(c_add(input._h, other._h, alpha, cell.address), cell)
 
 
-@_changes("TOS", "tensor_words_add_", "tensor_words_add_scalar_")
-def add_(input, other, *, alpha=_ONE):
+@_operator("add", inplace=True)
+def add_(input, other, *, alpha=1):
     """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
     `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "add_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "add_", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "add_", "alpha")
-    if other.__class__ is _Scalar:
-        status = c_add_scalar_(input._h, other, alpha)
-    else:
-        status = c_add_(input._h, other._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("POS", "tensor_words_sub", "tensor_words_sub_scalar")
-def sub(input, other, *, alpha=_ONE, out=None):
+@_operator("sub")
+def sub(input, other, *, alpha=1, out=None):
     """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
     bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "sub", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "sub", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "sub", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sub", "out")
-        if other.__class__ is _Scalar:
-            status = c_sub_scalar_out(input._h, other, alpha, out._h)
-        else:
-            status = c_sub_out(input._h, other._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_sub_scalar(input._h, other, alpha, cell.address), cell)
-    else:
-        return _made(c_sub(input._h, other._h, alpha, cell.address), cell)
 
 
-@_changes("TOS", "tensor_words_sub_", "tensor_words_sub_scalar_")
-def sub_(input, other, *, alpha=_ONE):
+@_operator("sub", inplace=True)
+def sub_(input, other, *, alpha=1):
     """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
     bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sub_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "sub_", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "sub_", "alpha")
-    if other.__class__ is _Scalar:
-        status = c_sub_scalar_(input._h, other, alpha)
-    else:
-        status = c_sub_(input._h, other._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("POS", "tensor_words_subtract", "tensor_words_subtract_scalar")
-def subtract(input, other, *, alpha=_ONE, out=None):
+@_operator("subtract")
+def subtract(input, other, *, alpha=1, out=None):
     """Another name of `sub`.
     Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
     bool operands are refused: `logical_xor` or `logical_not` say what is meant.
@@ -1177,31 +52,10 @@ def subtract(input, other, *, alpha=_ONE, out=None):
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "subtract", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "subtract", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "subtract", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "subtract", "out")
-        if other.__class__ is _Scalar:
-            status = c_subtract_scalar_out(input._h, other, alpha, out._h)
-        else:
-            status = c_subtract_out(input._h, other._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_subtract_scalar(input._h, other, alpha, cell.address), cell)
-    else:
-        return _made(c_subtract(input._h, other._h, alpha, cell.address), cell)
 
 
-@_changes("TOS", "tensor_words_subtract_", "tensor_words_subtract_scalar_")
-def subtract_(input, other, *, alpha=_ONE):
+@_operator("subtract", inplace=True)
+def subtract_(input, other, *, alpha=1):
     """Another name of `sub`.
     Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
     bool operands are refused: `logical_xor` or `logical_not` say what is meant.
@@ -1209,90 +63,36 @@ def subtract_(input, other, *, alpha=_ONE):
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "subtract_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "subtract_", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "subtract_", "alpha")
-    if other.__class__ is _Scalar:
-        status = c_subtract_scalar_(input._h, other, alpha)
-    else:
-        status = c_subtract_(input._h, other._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TOS", "tensor_words_rsub", "tensor_words_rsub_scalar")
-def rsub(input, other, *, alpha=_ONE):
+@_operator("rsub")
+def rsub(input, other, *, alpha=1):
     """Subtracts `input`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
 
     >>> torch.rsub(torch.tensor([1, 2]), 10)
     tensor([9, 8])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rsub", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "rsub", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "rsub", "alpha")
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_rsub_scalar(input._h, other, alpha, cell.address), cell)
-    else:
-        return _made(c_rsub(input._h, other._h, alpha, cell.address), cell)
 
 
-@_makes("PO", "tensor_words_mul", "tensor_words_mul_scalar")
+@_operator("mul")
 def mul(input, other, *, out=None):
     """Multiplies `input` by `other`, element by element; the shapes broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "mul", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "mul", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "mul", "out")
-        if other.__class__ is _Scalar:
-            status = c_mul_scalar_out(input._h, other, out._h)
-        else:
-            status = c_mul_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_mul_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_mul(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_mul_", "tensor_words_mul_scalar_")
+@_operator("mul", inplace=True)
 def mul_(input, other):
     """Multiplies `input` by `other`, element by element; the shapes broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mul_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "mul_", "other")
-    if other.__class__ is _Scalar:
-        status = c_mul_scalar_(input._h, other)
-    else:
-        status = c_mul_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_multiply", "tensor_words_multiply_scalar")
+@_operator("multiply")
 def multiply(input, other, *, out=None):
     """Another name of `mul`.
     Multiplies `input` by `other`, element by element; the shapes broadcast.
@@ -1300,28 +100,9 @@ def multiply(input, other, *, out=None):
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "multiply", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "multiply", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "multiply", "out")
-        if other.__class__ is _Scalar:
-            status = c_multiply_scalar_out(input._h, other, out._h)
-        else:
-            status = c_multiply_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_multiply_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_multiply(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_multiply_", "tensor_words_multiply_scalar_")
+@_operator("multiply", inplace=True)
 def multiply_(input, other):
     """Another name of `mul`.
     Multiplies `input` by `other`, element by element; the shapes broadcast.
@@ -1329,20 +110,9 @@ def multiply_(input, other):
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "multiply_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "multiply_", "other")
-    if other.__class__ is _Scalar:
-        status = c_multiply_scalar_(input._h, other)
-    else:
-        status = c_multiply_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("POu", "tensor_words_div", "tensor_words_div_scalar")
+@_operator("div")
 def div(input, other, *, rounding_mode=None, out=None):
     """Divides `input` by `other`, element by element; the shapes broadcast.
     `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
@@ -1353,29 +123,9 @@ def div(input, other, *, rounding_mode=None, out=None):
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
     tensor([ 3, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "div", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "div", "other")
-    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div", "rounding_mode")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "div", "out")
-        if other.__class__ is _Scalar:
-            status = c_div_scalar_out(input._h, other, rounding_mode, out._h)
-        else:
-            status = c_div_out(input._h, other._h, rounding_mode, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_div_scalar(input._h, other, rounding_mode, cell.address), cell)
-    else:
-        return _made(c_div(input._h, other._h, rounding_mode, cell.address), cell)
 
 
-@_changes("TOu", "tensor_words_div_", "tensor_words_div_scalar_")
+@_operator("div", inplace=True)
 def div_(input, other, *, rounding_mode=None):
     """Divides `input` by `other`, element by element; the shapes broadcast.
     `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
@@ -1386,21 +136,9 @@ def div_(input, other, *, rounding_mode=None):
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
     tensor([ 3, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "div_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "div_", "other")
-    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div_", "rounding_mode")
-    if other.__class__ is _Scalar:
-        status = c_div_scalar_(input._h, other, rounding_mode)
-    else:
-        status = c_div_(input._h, other._h, rounding_mode)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("POu", "tensor_words_divide", "tensor_words_divide_scalar")
+@_operator("divide")
 def divide(input, other, *, rounding_mode=None, out=None):
     """Another name of `div`.
     Divides `input` by `other`, element by element; the shapes broadcast.
@@ -1412,29 +150,9 @@ def divide(input, other, *, rounding_mode=None, out=None):
     >>> torch.divide(torch.tensor([7, -7]), 2, rounding_mode='floor')
     tensor([ 3, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "divide", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "divide", "other")
-    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "divide", "rounding_mode")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "divide", "out")
-        if other.__class__ is _Scalar:
-            status = c_divide_scalar_out(input._h, other, rounding_mode, out._h)
-        else:
-            status = c_divide_out(input._h, other._h, rounding_mode, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_divide_scalar(input._h, other, rounding_mode, cell.address), cell)
-    else:
-        return _made(c_divide(input._h, other._h, rounding_mode, cell.address), cell)
 
 
-@_changes("TOu", "tensor_words_divide_", "tensor_words_divide_scalar_")
+@_operator("divide", inplace=True)
 def divide_(input, other, *, rounding_mode=None):
     """Another name of `div`.
     Divides `input` by `other`, element by element; the shapes broadcast.
@@ -1446,69 +164,27 @@ def divide_(input, other, *, rounding_mode=None):
     >>> torch.divide(torch.tensor([7, -7]), 2, rounding_mode='floor')
     tensor([ 3, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "divide_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "divide_", "other")
-    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "divide_", "rounding_mode")
-    if other.__class__ is _Scalar:
-        status = c_divide_scalar_(input._h, other, rounding_mode)
-    else:
-        status = c_divide_(input._h, other._h, rounding_mode)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_true_divide", "tensor_words_true_divide_scalar")
+@_operator("true_divide")
 def true_divide(input, other, *, out=None):
     """Divides `input` by `other`: `div` without rounding.
 
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "true_divide", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "true_divide", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "true_divide", "out")
-        if other.__class__ is _Scalar:
-            status = c_true_divide_scalar_out(input._h, other, out._h)
-        else:
-            status = c_true_divide_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_true_divide_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_true_divide(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_true_divide_", "tensor_words_true_divide_scalar_")
+@_operator("true_divide", inplace=True)
 def true_divide_(input, other):
     """Divides `input` by `other`: `div` without rounding.
 
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "true_divide_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "true_divide_", "other")
-    if other.__class__ is _Scalar:
-        status = c_true_divide_scalar_(input._h, other)
-    else:
-        status = c_true_divide_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_floor_divide", "tensor_words_floor_divide_scalar")
+@_operator("floor_divide")
 def floor_divide(input, other, *, out=None):
     """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
     by 0 is an error.
@@ -1516,28 +192,9 @@ def floor_divide(input, other, *, out=None):
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "floor_divide", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "floor_divide", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "floor_divide", "out")
-        if other.__class__ is _Scalar:
-            status = c_floor_divide_scalar_out(input._h, other, out._h)
-        else:
-            status = c_floor_divide_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_floor_divide_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_floor_divide(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_floor_divide_", "tensor_words_floor_divide_scalar_")
+@_operator("floor_divide", inplace=True)
 def floor_divide_(input, other):
     """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
     by 0 is an error.
@@ -1545,68 +202,27 @@ def floor_divide_(input, other):
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "floor_divide_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "floor_divide_", "other")
-    if other.__class__ is _Scalar:
-        status = c_floor_divide_scalar_(input._h, other)
-    else:
-        status = c_floor_divide_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_remainder", "tensor_words_remainder_scalar")
+@_operator("remainder")
 def remainder(input, other, *, out=None):
     """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
 
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "remainder", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "remainder", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "remainder", "out")
-        if other.__class__ is _Scalar:
-            status = c_remainder_scalar_out(input._h, other, out._h)
-        else:
-            status = c_remainder_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_remainder_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_remainder(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_remainder_", "tensor_words_remainder_scalar_")
+@_operator("remainder", inplace=True)
 def remainder_(input, other):
     """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
 
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "remainder_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "remainder_", "other")
-    if other.__class__ is _Scalar:
-        status = c_remainder_scalar_(input._h, other)
-    else:
-        status = c_remainder_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_fmod", "tensor_words_fmod_scalar")
+@_operator("fmod")
 def fmod(input, other, *, out=None):
     """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
     an error.
@@ -1614,28 +230,9 @@ def fmod(input, other, *, out=None):
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fmod", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "fmod", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "fmod", "out")
-        if other.__class__ is _Scalar:
-            status = c_fmod_scalar_out(input._h, other, out._h)
-        else:
-            status = c_fmod_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_fmod_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_fmod(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_fmod_", "tensor_words_fmod_scalar_")
+@_operator("fmod", inplace=True)
 def fmod_(input, other):
     """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
     an error.
@@ -1643,20 +240,9 @@ def fmod_(input, other):
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fmod_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "fmod_", "other")
-    if other.__class__ is _Scalar:
-        status = c_fmod_scalar_(input._h, other)
-    else:
-        status = c_fmod_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_pow", "tensor_words_pow_scalar")
+@_operator("pow")
 def pow(input, exponent, *, out=None):
     """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
     number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
@@ -1666,28 +252,9 @@ def pow(input, exponent, *, out=None):
     >>> torch.pow(torch.tensor([2, 3]), torch.tensor([3, 2]))
     tensor([8, 9])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "pow", "input")
-    if exponent.__class__ is not _Tensor:
-        exponent = _number(exponent, "pow", "exponent")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "pow", "out")
-        if exponent.__class__ is _Scalar:
-            status = c_pow_scalar_out(input._h, exponent, out._h)
-        else:
-            status = c_pow_out(input._h, exponent._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if exponent.__class__ is _Scalar:
-        return _made(c_pow_scalar(input._h, exponent, cell.address), cell)
-    else:
-        return _made(c_pow(input._h, exponent._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_pow_", "tensor_words_pow_scalar_")
+@_operator("pow", inplace=True)
 def pow_(input, exponent):
     """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
     number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
@@ -1697,20 +264,9 @@ def pow_(input, exponent):
     >>> torch.pow(torch.tensor([2, 3]), torch.tensor([3, 2]))
     tensor([8, 9])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "pow_", "input")
-    if exponent.__class__ is not _Tensor:
-        exponent = _number(exponent, "pow_", "exponent")
-    if exponent.__class__ is _Scalar:
-        status = c_pow_scalar_(input._h, exponent)
-    else:
-        status = c_pow_(input._h, exponent._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_float_power", "tensor_words_float_power_scalar")
+@_operator("float_power")
 def float_power(input, exponent, *, out=None):
     """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
     dtype must be that already.
@@ -1718,28 +274,9 @@ def float_power(input, exponent, *, out=None):
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "float_power", "input")
-    if exponent.__class__ is not _Tensor:
-        exponent = _number(exponent, "float_power", "exponent")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "float_power", "out")
-        if exponent.__class__ is _Scalar:
-            status = c_float_power_scalar_out(input._h, exponent, out._h)
-        else:
-            status = c_float_power_out(input._h, exponent._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if exponent.__class__ is _Scalar:
-        return _made(c_float_power_scalar(input._h, exponent, cell.address), cell)
-    else:
-        return _made(c_float_power(input._h, exponent._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_float_power_", "tensor_words_float_power_scalar_")
+@_operator("float_power", inplace=True)
 def float_power_(input, exponent):
     """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
     dtype must be that already.
@@ -1747,55 +284,27 @@ def float_power_(input, exponent):
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "float_power_", "input")
-    if exponent.__class__ is not _Tensor:
-        exponent = _number(exponent, "float_power_", "exponent")
-    if exponent.__class__ is _Scalar:
-        status = c_float_power_scalar_(input._h, exponent)
-    else:
-        status = c_float_power_(input._h, exponent._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_neg")
+@_operator("neg")
 def neg(input, *, out=None):
     """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "neg", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "neg", "out")
-        status = c_neg_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_neg(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_neg_")
+@_operator("neg", inplace=True)
 def neg_(input):
     """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "neg_", "input")
-    status = c_neg_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_negative")
+@_operator("negative")
 def negative(input, *, out=None):
     """Another name of `neg`.
     Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
@@ -1803,20 +312,9 @@ def negative(input, *, out=None):
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "negative", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "negative", "out")
-        status = c_negative_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_negative(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_negative_")
+@_operator("negative", inplace=True)
 def negative_(input):
     """Another name of `neg`.
     Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
@@ -1824,98 +322,54 @@ def negative_(input):
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "negative_", "input")
-    status = c_negative_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_positive")
+@_operator("positive")
 def positive(input):
     """Gives `input` itself. bool is refused.
 
     >>> torch.positive(torch.tensor([1., -2.]))
     tensor([ 1., -2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "positive", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_positive(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_square")
+@_operator("square")
 def square(input, *, out=None):
     """Squares every element. Integers wrap; bool counts as int64.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "square", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "square", "out")
-        status = c_square_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_square(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_square_")
+@_operator("square", inplace=True)
 def square_(input):
     """Squares every element. Integers wrap; bool counts as int64.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "square_", "input")
-    status = c_square_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_reciprocal")
+@_operator("reciprocal")
 def reciprocal(input, *, out=None):
     """1 / `input`, element by element.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "reciprocal", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "reciprocal", "out")
-        status = c_reciprocal_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_reciprocal(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_reciprocal_")
+@_operator("reciprocal", inplace=True)
 def reciprocal_(input):
     """1 / `input`, element by element.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "reciprocal_", "input")
-    status = c_reciprocal_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_abs")
+@_operator("abs")
 def abs(input, *, out=None):
     """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 
@@ -1924,20 +378,9 @@ def abs(input, *, out=None):
     >>> torch.abs(torch.tensor([3+4j]))
     tensor([5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "abs", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "abs", "out")
-        status = c_abs_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_abs(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_abs_")
+@_operator("abs", inplace=True)
 def abs_(input):
     """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 
@@ -1946,15 +389,9 @@ def abs_(input):
     >>> torch.abs(torch.tensor([3+4j]))
     tensor([5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "abs_", "input")
-    status = c_abs_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_absolute")
+@_operator("absolute")
 def absolute(input, *, out=None):
     """Another name of `abs`.
     The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
@@ -1964,20 +401,9 @@ def absolute(input, *, out=None):
     >>> torch.absolute(torch.tensor([3+4j]))
     tensor([5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "absolute", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "absolute", "out")
-        status = c_absolute_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_absolute(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_absolute_")
+@_operator("absolute", inplace=True)
 def absolute_(input):
     """Another name of `abs`.
     The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
@@ -1987,375 +413,153 @@ def absolute_(input):
     >>> torch.absolute(torch.tensor([3+4j]))
     tensor([5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "absolute_", "input")
-    status = c_absolute_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_sign")
+@_operator("sign")
 def sign(input, *, out=None):
     """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
 
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sign", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sign", "out")
-        status = c_sign_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sign(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sign_")
+@_operator("sign", inplace=True)
 def sign_(input):
     """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
 
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sign_", "input")
-    status = c_sign_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_sgn")
+@_operator("sgn")
 def sgn(input, *, out=None):
     """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sgn", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sgn", "out")
-        status = c_sgn_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sgn(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sgn_")
+@_operator("sgn", inplace=True)
 def sgn_(input):
     """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sgn_", "input")
-    status = c_sgn_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_copysign", "tensor_words_copysign_scalar")
+@_operator("copysign")
 def copysign(input, other, *, out=None):
     """The magnitude of `input` with the sign of `other`; the shapes broadcast.
 
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "copysign", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "copysign", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "copysign", "out")
-        if other.__class__ is _Scalar:
-            status = c_copysign_scalar_out(input._h, other, out._h)
-        else:
-            status = c_copysign_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_copysign_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_copysign(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_copysign_", "tensor_words_copysign_scalar_")
+@_operator("copysign", inplace=True)
 def copysign_(input, other):
     """The magnitude of `input` with the sign of `other`; the shapes broadcast.
 
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "copysign_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "copysign_", "other")
-    if other.__class__ is _Scalar:
-        status = c_copysign_scalar_(input._h, other)
-    else:
-        status = c_copysign_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTTS", "tensor_words_addcmul")
-def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
+@_operator("addcmul")
+def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addcmul", "input")
-    if tensor1.__class__ is not _Tensor:
-        tensor1 = _tensor(tensor1, "addcmul", "tensor1")
-    if tensor2.__class__ is not _Tensor:
-        tensor2 = _tensor(tensor2, "addcmul", "tensor2")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "addcmul", "value")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "addcmul", "out")
-        status = c_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
 
-@_changes("TTTS", "tensor_words_addcmul_")
-def addcmul_(input, tensor1, tensor2, *, value=_ONE):
+@_operator("addcmul", inplace=True)
+def addcmul_(input, tensor1, tensor2, *, value=1):
     """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addcmul_", "input")
-    if tensor1.__class__ is not _Tensor:
-        tensor1 = _tensor(tensor1, "addcmul_", "tensor1")
-    if tensor2.__class__ is not _Tensor:
-        tensor2 = _tensor(tensor2, "addcmul_", "tensor2")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "addcmul_", "value")
-    status = c_addcmul_(input._h, tensor1._h, tensor2._h, value)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTTS", "tensor_words_addcdiv")
-def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
+@_operator("addcdiv")
+def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addcdiv", "input")
-    if tensor1.__class__ is not _Tensor:
-        tensor1 = _tensor(tensor1, "addcdiv", "tensor1")
-    if tensor2.__class__ is not _Tensor:
-        tensor2 = _tensor(tensor2, "addcdiv", "tensor2")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "addcdiv", "value")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "addcdiv", "out")
-        status = c_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address), cell)
 
 
-@_changes("TTTS", "tensor_words_addcdiv_")
-def addcdiv_(input, tensor1, tensor2, *, value=_ONE):
+@_operator("addcdiv", inplace=True)
+def addcdiv_(input, tensor1, tensor2, *, value=1):
     """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addcdiv_", "input")
-    if tensor1.__class__ is not _Tensor:
-        tensor1 = _tensor(tensor1, "addcdiv_", "tensor1")
-    if tensor2.__class__ is not _Tensor:
-        tensor2 = _tensor(tensor2, "addcdiv_", "tensor2")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "addcdiv_", "value")
-    status = c_addcdiv_(input._h, tensor1._h, tensor2._h, value)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTO", "tensor_words_lerp", "tensor_words_lerp_scalar")
+@_operator("lerp")
 def lerp(input, end, weight, *, out=None):
     """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lerp", "input")
-    if end.__class__ is not _Tensor:
-        end = _tensor(end, "lerp", "end")
-    if weight.__class__ is not _Tensor:
-        weight = _number(weight, "lerp", "weight")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "lerp", "out")
-        if weight.__class__ is _Scalar:
-            status = c_lerp_scalar_out(input._h, end._h, weight, out._h)
-        else:
-            status = c_lerp_out(input._h, end._h, weight._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if weight.__class__ is _Scalar:
-        return _made(c_lerp_scalar(input._h, end._h, weight, cell.address), cell)
-    else:
-        return _made(c_lerp(input._h, end._h, weight._h, cell.address), cell)
 
 
-@_changes("TTO", "tensor_words_lerp_", "tensor_words_lerp_scalar_")
+@_operator("lerp", inplace=True)
 def lerp_(input, end, weight):
     """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lerp_", "input")
-    if end.__class__ is not _Tensor:
-        end = _tensor(end, "lerp_", "end")
-    if weight.__class__ is not _Tensor:
-        weight = _number(weight, "lerp_", "weight")
-    if weight.__class__ is _Scalar:
-        status = c_lerp_scalar_(input._h, end._h, weight)
-    else:
-        status = c_lerp_(input._h, end._h, weight._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_eq", "tensor_words_eq_scalar")
+@_operator("eq")
 def eq(input, other, *, out=None):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
 
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "eq", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "eq", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "eq", "out")
-        if other.__class__ is _Scalar:
-            status = c_eq_scalar_out(input._h, other, out._h)
-        else:
-            status = c_eq_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_eq_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_eq(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_eq_", "tensor_words_eq_scalar_")
+@_operator("eq", inplace=True)
 def eq_(input, other):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
 
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "eq_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "eq_", "other")
-    if other.__class__ is _Scalar:
-        status = c_eq_scalar_(input._h, other)
-    else:
-        status = c_eq_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_ne", "tensor_words_ne_scalar")
+@_operator("ne")
 def ne(input, other, *, out=None):
     """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ne", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "ne", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "ne", "out")
-        if other.__class__ is _Scalar:
-            status = c_ne_scalar_out(input._h, other, out._h)
-        else:
-            status = c_ne_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_ne_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_ne(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_ne_", "tensor_words_ne_scalar_")
+@_operator("ne", inplace=True)
 def ne_(input, other):
     """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ne_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "ne_", "other")
-    if other.__class__ is _Scalar:
-        status = c_ne_scalar_(input._h, other)
-    else:
-        status = c_ne_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_not_equal", "tensor_words_not_equal_scalar")
+@_operator("not_equal")
 def not_equal(input, other, *, out=None):
     """Another name of `ne`.
     Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
@@ -2363,28 +567,9 @@ def not_equal(input, other, *, out=None):
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "not_equal", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "not_equal", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "not_equal", "out")
-        if other.__class__ is _Scalar:
-            status = c_not_equal_scalar_out(input._h, other, out._h)
-        else:
-            status = c_not_equal_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_not_equal_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_not_equal(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_not_equal_", "tensor_words_not_equal_scalar_")
+@_operator("not_equal", inplace=True)
 def not_equal_(input, other):
     """Another name of `ne`.
     Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
@@ -2392,68 +577,27 @@ def not_equal_(input, other):
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "not_equal_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "not_equal_", "other")
-    if other.__class__ is _Scalar:
-        status = c_not_equal_scalar_(input._h, other)
-    else:
-        status = c_not_equal_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_lt", "tensor_words_lt_scalar")
+@_operator("lt")
 def lt(input, other, *, out=None):
     """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lt", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "lt", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "lt", "out")
-        if other.__class__ is _Scalar:
-            status = c_lt_scalar_out(input._h, other, out._h)
-        else:
-            status = c_lt_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_lt_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_lt(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_lt_", "tensor_words_lt_scalar_")
+@_operator("lt", inplace=True)
 def lt_(input, other):
     """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lt_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "lt_", "other")
-    if other.__class__ is _Scalar:
-        status = c_lt_scalar_(input._h, other)
-    else:
-        status = c_lt_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_less", "tensor_words_less_scalar")
+@_operator("less")
 def less(input, other, *, out=None):
     """Another name of `lt`.
     Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2461,28 +605,9 @@ def less(input, other, *, out=None):
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "less", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "less", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "less", "out")
-        if other.__class__ is _Scalar:
-            status = c_less_scalar_out(input._h, other, out._h)
-        else:
-            status = c_less_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_less_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_less(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_less_", "tensor_words_less_scalar_")
+@_operator("less", inplace=True)
 def less_(input, other):
     """Another name of `lt`.
     Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2490,68 +615,27 @@ def less_(input, other):
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "less_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "less_", "other")
-    if other.__class__ is _Scalar:
-        status = c_less_scalar_(input._h, other)
-    else:
-        status = c_less_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_le", "tensor_words_le_scalar")
+@_operator("le")
 def le(input, other, *, out=None):
     """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "le", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "le", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "le", "out")
-        if other.__class__ is _Scalar:
-            status = c_le_scalar_out(input._h, other, out._h)
-        else:
-            status = c_le_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_le_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_le(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_le_", "tensor_words_le_scalar_")
+@_operator("le", inplace=True)
 def le_(input, other):
     """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "le_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "le_", "other")
-    if other.__class__ is _Scalar:
-        status = c_le_scalar_(input._h, other)
-    else:
-        status = c_le_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_less_equal", "tensor_words_less_equal_scalar")
+@_operator("less_equal")
 def less_equal(input, other, *, out=None):
     """Another name of `le`.
     Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2559,28 +643,9 @@ def less_equal(input, other, *, out=None):
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "less_equal", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "less_equal", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "less_equal", "out")
-        if other.__class__ is _Scalar:
-            status = c_less_equal_scalar_out(input._h, other, out._h)
-        else:
-            status = c_less_equal_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_less_equal_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_less_equal(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_less_equal_", "tensor_words_less_equal_scalar_")
+@_operator("less_equal", inplace=True)
 def less_equal_(input, other):
     """Another name of `le`.
     Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2588,68 +653,27 @@ def less_equal_(input, other):
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "less_equal_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "less_equal_", "other")
-    if other.__class__ is _Scalar:
-        status = c_less_equal_scalar_(input._h, other)
-    else:
-        status = c_less_equal_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_gt", "tensor_words_gt_scalar")
+@_operator("gt")
 def gt(input, other, *, out=None):
     """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gt", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "gt", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "gt", "out")
-        if other.__class__ is _Scalar:
-            status = c_gt_scalar_out(input._h, other, out._h)
-        else:
-            status = c_gt_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_gt_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_gt(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_gt_", "tensor_words_gt_scalar_")
+@_operator("gt", inplace=True)
 def gt_(input, other):
     """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gt_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "gt_", "other")
-    if other.__class__ is _Scalar:
-        status = c_gt_scalar_(input._h, other)
-    else:
-        status = c_gt_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_greater", "tensor_words_greater_scalar")
+@_operator("greater")
 def greater(input, other, *, out=None):
     """Another name of `gt`.
     Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2657,28 +681,9 @@ def greater(input, other, *, out=None):
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "greater", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "greater", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "greater", "out")
-        if other.__class__ is _Scalar:
-            status = c_greater_scalar_out(input._h, other, out._h)
-        else:
-            status = c_greater_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_greater_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_greater(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_greater_", "tensor_words_greater_scalar_")
+@_operator("greater", inplace=True)
 def greater_(input, other):
     """Another name of `gt`.
     Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2686,68 +691,27 @@ def greater_(input, other):
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "greater_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "greater_", "other")
-    if other.__class__ is _Scalar:
-        status = c_greater_scalar_(input._h, other)
-    else:
-        status = c_greater_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_ge", "tensor_words_ge_scalar")
+@_operator("ge")
 def ge(input, other, *, out=None):
     """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ge", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "ge", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "ge", "out")
-        if other.__class__ is _Scalar:
-            status = c_ge_scalar_out(input._h, other, out._h)
-        else:
-            status = c_ge_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_ge_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_ge(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_ge_", "tensor_words_ge_scalar_")
+@_operator("ge", inplace=True)
 def ge_(input, other):
     """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ge_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "ge_", "other")
-    if other.__class__ is _Scalar:
-        status = c_ge_scalar_(input._h, other)
-    else:
-        status = c_ge_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_greater_equal", "tensor_words_greater_equal_scalar")
+@_operator("greater_equal")
 def greater_equal(input, other, *, out=None):
     """Another name of `ge`.
     Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2755,28 +719,9 @@ def greater_equal(input, other, *, out=None):
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "greater_equal", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "greater_equal", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "greater_equal", "out")
-        if other.__class__ is _Scalar:
-            status = c_greater_equal_scalar_out(input._h, other, out._h)
-        else:
-            status = c_greater_equal_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_greater_equal_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_greater_equal(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_greater_equal_", "tensor_words_greater_equal_scalar_")
+@_operator("greater_equal", inplace=True)
 def greater_equal_(input, other):
     """Another name of `ge`.
     Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
@@ -2784,40 +729,18 @@ def greater_equal_(input, other):
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "greater_equal_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "greater_equal_", "other")
-    if other.__class__ is _Scalar:
-        status = c_greater_equal_scalar_(input._h, other)
-    else:
-        status = c_greater_equal_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_tells("TT", "tensor_words_equal")
+@_operator("equal")
 def equal(input, other):
     """Whether the tensors have the same size and equal elements. NaN equals nothing.
 
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "equal", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "equal", "other")
-    cell0 = _take() if _cells else _Cell()
-    status = c_equal(input._h, other._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_makes("TTFFB", "tensor_words_isclose")
+@_operator("isclose")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |`input` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
     close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
@@ -2825,396 +748,214 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
     tensor([ True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isclose", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "isclose", "other")
-    if rtol.__class__ is not _Float:
-        rtol = _real(rtol, "isclose", "rtol")
-    if atol.__class__ is not _Float:
-        atol = _real(atol, "isclose", "atol")
-    if equal_nan.__class__ is not _Bool:
-        equal_nan = _flag(equal_nan, "isclose", "equal_nan")
-    cell = _take() if _cells else _Cell()
-    return _made(c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address), cell)
 
 
-@_tells("TTFFB", "tensor_words_allclose")
+@_operator("allclose")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether `isclose` holds for every element.
 
     >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 3.]))
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "allclose", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "allclose", "other")
-    if rtol.__class__ is not _Float:
-        rtol = _real(rtol, "allclose", "rtol")
-    if atol.__class__ is not _Float:
-        atol = _real(atol, "allclose", "atol")
-    if equal_nan.__class__ is not _Bool:
-        equal_nan = _flag(equal_nan, "allclose", "equal_nan")
-    cell0 = _take() if _cells else _Cell()
-    status = c_allclose(input._h, other._h, rtol, atol, equal_nan, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_makes("T", "tensor_words_isnan")
+@_operator("isnan")
 def isnan(input):
     """Whether every element is NaN; of a complex number, either part, as bool.
 
     >>> torch.isnan(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isnan", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_isnan(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_isinf")
+@_operator("isinf")
 def isinf(input):
     """Whether every element is infinite; of a complex number, either part, as bool.
 
     >>> torch.isinf(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isinf", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_isinf(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_isfinite")
+@_operator("isfinite")
 def isfinite(input):
     """Whether every element is finite; of a complex number, both parts, as bool.
 
     >>> torch.isfinite(torch.tensor([1., float('nan'), float('inf')]))
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isfinite", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_isfinite(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_isreal")
+@_operator("isreal")
 def isreal(input):
     """Whether every element is real: the imaginary part is 0, as bool.
 
     >>> torch.isreal(torch.tensor([1., float('nan'), float('inf')]))
     tensor([True, True, True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isreal", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_isreal(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_isposinf")
+@_operator("isposinf")
 def isposinf(input, *, out=None):
     """Whether every element is plus infinity, as bool. Complex numbers are refused.
 
     >>> torch.isposinf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False, False,  True])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isposinf", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "isposinf", "out")
-        status = c_isposinf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_isposinf(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_isneginf")
+@_operator("isneginf")
 def isneginf(input, *, out=None):
     """Whether every element is minus infinity, as bool. Complex numbers are refused.
 
     >>> torch.isneginf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "isneginf", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "isneginf", "out")
-        status = c_isneginf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_isneginf(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_signbit")
+@_operator("signbit")
 def signbit(input, *, out=None):
     """Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
 
     >>> torch.signbit(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "signbit", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "signbit", "out")
-        status = c_signbit_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_signbit(input._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_complex_parts")
+@_operator("complex.parts")
 def complex(real, imag, *, out=None):
     """Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
 
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.+2.j])
     """
-    if real.__class__ is not _Tensor:
-        real = _tensor(real, "complex", "real")
-    if imag.__class__ is not _Tensor:
-        imag = _tensor(imag, "complex", "imag")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "complex", "out")
-        status = c_complex_parts_out(real._h, imag._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_complex_parts(real._h, imag._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_polar")
+@_operator("polar")
 def polar(abs, angle, *, out=None):
     """Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
 
     >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
     tensor([2.+0.j])
     """
-    if abs.__class__ is not _Tensor:
-        abs = _tensor(abs, "polar", "abs")
-    if angle.__class__ is not _Tensor:
-        angle = _tensor(angle, "polar", "angle")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "polar", "out")
-        status = c_polar_out(abs._h, angle._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_polar(abs._h, angle._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_real")
+@_operator("real")
 def real(input):
     """A view of the real parts; a real tensor itself.
 
     >>> torch.real(torch.tensor([1+2j]))
     tensor([1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "real", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_real(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_imag")
+@_operator("imag")
 def imag(input):
     """A view of the imaginary parts. Real tensors are refused.
 
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "imag", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_imag(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_view_as_real")
+@_operator("view_as_real")
 def view_as_real(input):
     """A view of complex numbers as pairs of reals: shape (..., 2).
 
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "view_as_real", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_view_as_real(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_view_as_complex")
+@_operator("view_as_complex")
 def view_as_complex(input):
     """A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 
     >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
     tensor([1.+2.j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "view_as_complex", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_view_as_complex(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_conj")
+@_operator("conj")
 def conj(input):
     """The complex conjugate of every element; a real tensor itself.
 
     >>> torch.conj(torch.tensor([1+2j])).resolve_conj()
     tensor([1.-2.j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "conj", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_conj(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_conj_physical")
+@_operator("conj_physical")
 def conj_physical(input, *, out=None):
     """The complex conjugate of every element, computed; a real tensor itself.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "conj_physical", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "conj_physical", "out")
-        status = c_conj_physical_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_conj_physical(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_conj_physical_")
+@_operator("conj_physical", inplace=True)
 def conj_physical_(input):
     """The complex conjugate of every element, computed; a real tensor itself.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "conj_physical_", "input")
-    status = c_conj_physical_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_resolve_conj")
+@_operator("resolve_conj")
 def resolve_conj(input):
     """Gives `input` itself: conjugates are always computed.
 
     >>> torch.resolve_conj(torch.tensor([1 + 2j]))
     tensor([1.+2.j])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "resolve_conj", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_resolve_conj(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_resolve_neg")
+@_operator("resolve_neg")
 def resolve_neg(input):
     """Gives `input` itself: negatives are always computed.
 
     >>> torch.resolve_neg(torch.tensor([-1]))
     tensor([-1])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "resolve_neg", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_resolve_neg(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_angle")
+@_operator("angle")
 def angle(input, *, out=None):
     """The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
 
     >>> torch.angle(torch.tensor([1j, -1+0j]))
     tensor([1.5708, 3.1416])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "angle", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "angle", "out")
-        status = c_angle_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_angle(input._h, cell.address), cell)
 
 
-@_makes("T-", "tensor_words_clone")
+@_operator("clone")
 def clone(input, *, memory_format=None):
     """Copies `input`. Strides stay where `input` is dense, unless another `memory_format` is asked for.
 
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clone", "input")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "clone", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_clone(input._h, memory_format, cell.address), cell)
 
 
-@_makes("T-", "tensor_words_contiguous")
+@_operator("contiguous")
 def contiguous(input, *, memory_format=_contiguous_format):
     """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "contiguous", "input")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_contiguous(input._h, memory_format, cell.address), cell)
 
 
-@_makes("Td--BB-", "tensor_words_to_options")
+@_operator("to.options")
 def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=False, memory_format=None):
     """Converts dtype, device or memory format. It is `input` itself when nothing changes and `copy` is false. Floats become integers by
     truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "to", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "to", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "to", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "to", "device")
-    if non_blocking.__class__ is not _Bool:
-        non_blocking = _flag(non_blocking, "to", "non_blocking")
-    if copy.__class__ is not _Bool:
-        copy = _flag(copy, "to", "copy")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "to", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address), cell)
 
 
-@_changes("TOB", "tensor_words_copy_", "tensor_words_copy__scalar")
+@_operator("copy_")
 def copy_(input, src, non_blocking=False):
     """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory.
 
@@ -3222,112 +963,54 @@ def copy_(input, src, non_blocking=False):
     tensor([[1., 2.],
             [1., 2.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "copy_", "input")
-    if src.__class__ is not _Tensor:
-        src = _number(src, "copy_", "src")
-    if non_blocking.__class__ is not _Bool:
-        non_blocking = _flag(non_blocking, "copy_", "non_blocking")
-    if src.__class__ is _Scalar:
-        status = c_copy__scalar(input._h, src, non_blocking)
-    else:
-        status = c_copy_(input._h, src._h, non_blocking)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_fill", "tensor_words_fill_scalar")
+@_operator("fill")
 def fill(input, value):
     """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fill", "input")
-    if value.__class__ is not _Tensor:
-        value = _number(value, "fill", "value")
-    cell = _take() if _cells else _Cell()
-    if value.__class__ is _Scalar:
-        return _made(c_fill_scalar(input._h, value, cell.address), cell)
-    else:
-        return _made(c_fill(input._h, value._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_fill_", "tensor_words_fill_scalar_")
+@_operator("fill", inplace=True)
 def fill_(input, value):
     """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fill_", "input")
-    if value.__class__ is not _Tensor:
-        value = _number(value, "fill_", "value")
-    if value.__class__ is _Scalar:
-        status = c_fill_scalar_(input._h, value)
-    else:
-        status = c_fill_(input._h, value._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("T", "tensor_words_zero_")
+@_operator("zero_")
 def zero_(input):
     """Writes zeros to every element.
 
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "zero_", "input")
-    status = c_zero_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_element("tensor_item")
+@_operator("item")
 def item(input):
     """The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 
     >>> torch.tensor([2.5]).item()
     2.5
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "item", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_item(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _value_of(cell0)
-    _put(cell0)
-    return result
 
 
-@_tells("T-", "tensor_words_is_contiguous")
+@_operator("is_contiguous")
 def is_contiguous(input, *, memory_format=_contiguous_format):
     """Whether the elements lie in `memory_format` order without gaps.
 
     >>> torch.ones(2, 3).t().is_contiguous()
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_contiguous", "input")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "is_contiguous", "memory_format")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_contiguous(input._h, memory_format, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_tells("TT", "tensor_words_is_set_to")
+@_operator("is_set_to")
 def is_set_to(input, tensor):
     """Whether both tensors are the same view, of the same dtype, of the same storage.
 
@@ -3337,20 +1020,9 @@ def is_set_to(input, tensor):
     >>> x.is_set_to(x.clone())
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_set_to", "input")
-    if tensor.__class__ is not _Tensor:
-        tensor = _tensor(tensor, "is_set_to", "tensor")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_set_to(input._h, tensor._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_changes("TV-", "tensor_words_resize_")
+@_operator("resize_")
 def resize_(input, size, *more, memory_format=None):
     """Gives `input` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
     have arbitrary values. Storages that another library owns are not resized.
@@ -3359,45 +1031,18 @@ def resize_(input, size, *more, memory_format=None):
     tensor([[0, 1],
             [2, 3]])
     """
-    if more:
-        size = (size, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "resize_", "input")
-    size, size_len = _ints(size, "resize_", "size")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_", "memory_format")
-    status = c_resize_(input._h, size, size_len, memory_format)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TIII", "tensor_words_narrow_copy")
+@_operator("narrow_copy")
 def narrow_copy(input, dim, start, length, *, out=None):
     """A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
 
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 2)
     tensor([1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "narrow_copy", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "narrow_copy", "dim")
-    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
-        start = _integer(start, "narrow_copy", "start")
-    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
-        length = _integer(length, "narrow_copy", "length")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "narrow_copy", "out")
-        status = c_narrow_copy_out(input._h, dim, start, length, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_narrow_copy(input._h, dim, start, length, cell.address), cell)
 
 
-@_changes("TT-", "tensor_words_resize_as_")
+@_operator("resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
     """`resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
 
@@ -3406,96 +1051,10 @@ def resize_as_(input, the_template, *, memory_format=None):
             [1],
             [2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "resize_as_", "input")
-    if the_template.__class__ is not _Tensor:
-        the_template = _tensor(the_template, "resize_as_", "the_template")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_as_", "memory_format")
-    status = c_resize_as_(input._h, the_template._h, memory_format)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("T", "tensor_words_set_")
-def _set__default(input):
-    """Makes `input` an empty tensor.
-
-    >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
-    tensor([2., 3.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "set_", "input")
-    status = c_set_(input._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TT", "tensor_words_set__tensor")
-def _set__tensor(input, source):
-    """Makes `input` view what `source` views. The dtypes must be equal."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "set_", "input")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "set_", "source")
-    status = c_set__tensor(input._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TTILL", "tensor_words_set__tensor_geometry")
-def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
-    """Makes `input` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "set_", "input")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "set_", "source")
-    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
-        storage_offset = _integer(storage_offset, "set_", "storage_offset")
-    size, size_len = _ints(size, "set_", "size")
-    if stride is None:
-        stride = ()
-    stride, stride_len = _ints(stride, "set_", "stride")
-    status = c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
-    if status:
-        raise _failure(status)
-    return input
-
-
-def _set__storage(input, source):
-    """Makes `input` view all of `source` in one dimension."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "set_", "input")
-    if source.__class__ is not _Storage:
-        source = _storage(source, "set_", "source")
-    status = c_set__storage(input._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-def _set__storage_geometry(input, source, storage_offset, size, stride=()):
-    """Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "set_", "input")
-    if source.__class__ is not _Storage:
-        source = _storage(source, "set_", "source")
-    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
-        storage_offset = _integer(storage_offset, "set_", "storage_offset")
-    size, size_len = _ints(size, "set_", "size")
-    if stride is None:
-        stride = ()
-    stride, stride_len = _ints(stride, "set_", "stride")
-    status = c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_set__default, _set__tensor, _set__tensor_geometry, forms=(_set__default, _set__tensor, _set__tensor_geometry, _set__storage, _set__storage_geometry))
-def set_(input, *args, **kwargs):
+@_operator("set_ set_.tensor set_.tensor_geometry set_.storage set_.storage_geometry")
+def set_(input, source=None, storage_offset=None, size=None, stride=()):
     """set_(Tensor input)
     Makes `input` an empty tensor.
 
@@ -3514,31 +1073,9 @@ def set_(input, *args, **kwargs):
     >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
     tensor([2., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _set__default(input, *args)
-        if n == 1 and _is_tensor(args[0]):
-            return _set__tensor(input, *args)
-        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
-            return _set__tensor_geometry(input, *args)
-        if n == 1 and _is_storage(args[0]):
-            return _set__storage(input, *args)
-        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
-            return _set__storage_geometry(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"source"} and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
-            return _set__tensor(input, *args, **kwargs)
-        if n <= 4 and kwargs.keys() <= {"source", "storage_offset", "size", "stride"} and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
-            return _set__tensor_geometry(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"source"} and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
-            return _set__storage(input, *args, **kwargs)
-        if n <= 4 and kwargs.keys() <= {"source", "storage_offset", "size", "stride"} and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
-            return _set__storage_geometry(input, *args, **kwargs)
-    raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
 
-@_changes("TSB", "tensor_words_fill_diagonal_")
+@_operator("fill_diagonal_")
 def fill_diagonal_(input, fill_value, wrap=False):
     """Writes `fill_value` where all indices are equal. `input` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
     than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
@@ -3547,71 +1084,27 @@ def fill_diagonal_(input, fill_value, wrap=False):
     tensor([[5., 0.],
             [0., 5.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fill_diagonal_", "input")
-    if fill_value.__class__ is not _Scalar:
-        fill_value = _scalar(fill_value, "fill_diagonal_", "fill_value")
-    if wrap.__class__ is not _Bool:
-        wrap = _flag(wrap, "fill_diagonal_", "wrap")
-    status = c_fill_diagonal_(input._h, fill_value, wrap)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("Vd--", "tensor_words_zeros")
+@_operator("zeros")
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
     >>> torch.zeros(2)
     tensor([0., 0.])
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "zeros", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "zeros", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "zeros", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "zeros", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "zeros", "out")
-        status = c_zeros_out(size, size_len, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_zeros(size, size_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("Vd--", "tensor_words_ones")
+@_operator("ones")
 def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
 
     >>> torch.ones(2)
     tensor([1., 1.])
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "ones", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "ones", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "ones", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "ones", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "ones", "out")
-        status = c_ones_out(size, size_len, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_ones(size, size_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("LSd--", "tensor_words_full")
+@_operator("full")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
     default dtype or its complex. A number that `dtype` cannot hold is refused.
@@ -3620,26 +1113,9 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     tensor([[7, 7],
             [7, 7]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "full", "size")
-    if fill_value.__class__ is not _Scalar:
-        fill_value = _scalar(fill_value, "full", "fill_value")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "full", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "full", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "full", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "full", "out")
-        status = c_full_out(size, size_len, fill_value, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_full(size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
 
-@_makes("Vd---", "tensor_words_empty")
+@_operator("empty")
 def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
     The channels-last formats want 4 or 5 dimensions.
@@ -3647,45 +1123,18 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "empty", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "empty", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "empty", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "empty", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty", "memory_format")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "empty", "out")
-        status = c_empty_out(size, size_len, dtype, layout, device, memory_format, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_empty(size, size_len, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("LLd--", "tensor_words_empty_strided")
+@_operator("empty_strided")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "empty_strided", "size")
-    stride, stride_len = _ints(stride, "empty_strided", "stride")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "empty_strided", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "empty_strided", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "empty_strided", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("LLd--", "tensor_words_empty_permuted")
+@_operator("empty_permuted")
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
     each must appear once and none may be negative.
@@ -3693,119 +1142,19 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "empty_permuted", "size")
-    physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "empty_permuted", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "empty_permuted", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "empty_permuted", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("Sd--", "tensor_words_scalar_tensor")
+@_operator("scalar_tensor")
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
 
     >>> torch.scalar_tensor(2)
     tensor(2.)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if s.__class__ is not _Scalar:
-        s = _scalar(s, "scalar_tensor", "s")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "scalar_tensor", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "scalar_tensor", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "scalar_tensor", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_scalar_tensor(s, dtype, layout, device, cell.address), cell)
 
 
-@_makes("SSd--", "tensor_words_arange_start")
-def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Counts from `start` up to, not including, `end`.
-
-    >>> torch.arange(3)
-    tensor([0, 1, 2])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "arange", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "arange", "end")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arange", "out")
-        status = c_arange_start_out(start, end, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arange_start(start, end, dtype, layout, device, cell.address), cell)
-
-
-@_makes("SSSd--", "tensor_words_arange_start_step")
-def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
-    `start` towards `end`.
-
-    >>> torch.arange(1, 2, 0.5)
-    tensor([1.0000, 1.5000])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "arange", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "arange", "end")
-    if step.__class__ is not _Scalar:
-        step = _scalar(step, "arange", "step")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arange", "out")
-        status = c_arange_start_step_out(start, end, step, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arange_start_step(start, end, step, dtype, layout, device, cell.address), cell)
-
-
-@_makes("Sd--", "tensor_words_arange")
-def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
-
-    >>> torch.arange(3)
-    tensor([0, 1, 2])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "arange", "end")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arange", "out")
-        status = c_arange_out(end, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arange(end, dtype, layout, device, cell.address), cell)
-
-
-@_first(_arange_start, _arange_start_step, _arange_default)
-def arange(*args, **kwargs):
+@_operator("arange.start arange.start_step arange")
+def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end`.
 
@@ -3819,165 +1168,19 @@ def arange(*args, **kwargs):
     >>> torch.arange(3)
     tensor([0, 1, 2])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 2 and _is_number(args[0]) and _is_number(args[1]):
-            return _arange_start(*args)
-        if 2 <= n <= 3 and _is_number(args[0]) and _is_number(args[1]) and (n <= 2 or _is_number(args[2])):
-            return _arange_start_step(*args)
-        if n == 1 and _is_number(args[0]):
-            return _arange_default(*args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
-            return _arange_start(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
-            return _arange_start_step(*args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "end", _absent)):
-            return _arange_default(*args, **kwargs)
-    raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
-@_makes("SSSd--", "tensor_words_range")
-def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+@_operator("range")
+def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 
     >>> torch.range(1, 3)
     tensor([1., 2., 3.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "range", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "range", "end")
-    if step.__class__ is not _Scalar:
-        step = _scalar(step, "range", "step")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "range", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "range", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "range", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "range", "out")
-        status = c_range_out(start, end, step, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_range(start, end, step, dtype, layout, device, cell.address), cell)
 
 
-@_makes("SSId--", "tensor_words_linspace")
-def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
-
-    >>> torch.linspace(0, 1, 3)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "linspace", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "linspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "linspace", "steps")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "linspace", "out")
-        status = c_linspace_out(start, end, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_linspace(start, end, steps, dtype, layout, device, cell.address), cell)
-
-
-@_makes("TTId--", "tensor_words_linspace_tensor_tensor")
-def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Tensor:
-        start = _tensor(start, "linspace", "start")
-    if end.__class__ is not _Tensor:
-        end = _tensor(end, "linspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "linspace", "steps")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "linspace", "out")
-        status = c_linspace_tensor_tensor_out(start._h, end._h, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address), cell)
-
-
-@_makes("TSId--", "tensor_words_linspace_tensor_scalar")
-def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Tensor:
-        start = _tensor(start, "linspace", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "linspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "linspace", "steps")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "linspace", "out")
-        status = c_linspace_tensor_scalar_out(start._h, end, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address), cell)
-
-
-@_makes("STId--", "tensor_words_linspace_scalar_tensor")
-def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "linspace", "start")
-    if end.__class__ is not _Tensor:
-        end = _tensor(end, "linspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "linspace", "steps")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "linspace", "out")
-        status = c_linspace_scalar_tensor_out(start, end._h, steps, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address), cell)
-
-
-@_first(_linspace_default, forms=(_linspace_default, _linspace_tensor_tensor, _linspace_tensor_scalar, _linspace_scalar_tensor))
-def linspace(*args, **kwargs):
+@_operator("linspace linspace.tensor_tensor linspace.tensor_scalar linspace.scalar_tensor")
+def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 
@@ -3996,148 +1199,10 @@ def linspace(*args, **kwargs):
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 3 and _is_number(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
-            return _linspace_default(*args)
-        if n == 3 and _is_tensor(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
-            return _linspace_tensor_tensor(*args)
-        if n == 3 and _is_tensor(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
-            return _linspace_tensor_scalar(*args)
-        if n == 3 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
-            return _linspace_scalar_tensor(*args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-            return _linspace_default(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-            return _linspace_tensor_tensor(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-            return _linspace_tensor_scalar(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
-            return _linspace_scalar_tensor(*args, **kwargs)
-    raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
-@_makes("SSIFd--", "tensor_words_logspace")
-def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-
-    >>> torch.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "logspace", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "logspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "logspace", "steps")
-    if base.__class__ is not _Float:
-        base = _real(base, "logspace", "base")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logspace", "out")
-        status = c_logspace_out(start, end, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logspace(start, end, steps, base, dtype, layout, device, cell.address), cell)
-
-
-@_makes("TTIFd--", "tensor_words_logspace_tensor_tensor")
-def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Tensor:
-        start = _tensor(start, "logspace", "start")
-    if end.__class__ is not _Tensor:
-        end = _tensor(end, "logspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "logspace", "steps")
-    if base.__class__ is not _Float:
-        base = _real(base, "logspace", "base")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logspace", "out")
-        status = c_logspace_tensor_tensor_out(start._h, end._h, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address), cell)
-
-
-@_makes("TSIFd--", "tensor_words_logspace_tensor_scalar")
-def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Tensor:
-        start = _tensor(start, "logspace", "start")
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "logspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "logspace", "steps")
-    if base.__class__ is not _Float:
-        base = _real(base, "logspace", "base")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logspace", "out")
-        status = c_logspace_tensor_scalar_out(start._h, end, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address), cell)
-
-
-@_makes("STIFd--", "tensor_words_logspace_scalar_tensor")
-def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if start.__class__ is not _Scalar:
-        start = _scalar(start, "logspace", "start")
-    if end.__class__ is not _Tensor:
-        end = _tensor(end, "logspace", "end")
-    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-        steps = _integer(steps, "logspace", "steps")
-    if base.__class__ is not _Float:
-        base = _real(base, "logspace", "base")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logspace", "out")
-        status = c_logspace_scalar_tensor_out(start, end._h, steps, base, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address), cell)
-
-
-@_first(_logspace_default, forms=(_logspace_default, _logspace_tensor_tensor, _logspace_tensor_scalar, _logspace_scalar_tensor))
-def logspace(*args, **kwargs):
+@_operator("logspace logspace.tensor_tensor logspace.tensor_scalar logspace.scalar_tensor")
+def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 
@@ -4156,79 +1221,10 @@ def logspace(*args, **kwargs):
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    n = len(args)
-    if not kwargs:
-        if 3 <= n <= 4 and _is_number(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
-            return _logspace_default(*args)
-        if 3 <= n <= 4 and _is_tensor(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
-            return _logspace_tensor_tensor(*args)
-        if 3 <= n <= 4 and _is_tensor(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
-            return _logspace_tensor_scalar(*args)
-        if 3 <= n <= 4 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
-            return _logspace_scalar_tensor(*args)
-    else:
-        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-            return _logspace_default(*args, **kwargs)
-        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-            return _logspace_tensor_tensor(*args, **kwargs)
-        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-            return _logspace_tensor_scalar(*args, **kwargs)
-        if n <= 4 and kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
-            return _logspace_scalar_tensor(*args, **kwargs)
-    raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
-@_makes("Id--", "tensor_words_eye")
-def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes the n x n identity matrix. `dtype` is the default dtype unless given.
-
-    >>> torch.eye(2)
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "eye", "n")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "eye", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "eye", "out")
-        status = c_eye_out(n, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_eye(n, dtype, layout, device, cell.address), cell)
-
-
-@_makes("IId--", "tensor_words_eye_m")
-def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "eye", "n")
-    if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
-        m = _integer(m, "eye", "m")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "eye", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "eye", "out")
-        status = c_eye_m_out(n, m, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_eye_m(n, m, dtype, layout, device, cell.address), cell)
-
-
-@_first(_eye_default, _eye_m)
-def eye(*args, **kwargs):
+@_operator("eye eye.m")
+def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
     Makes the n x n identity matrix. `dtype` is the default dtype unless given.
 
@@ -4239,21 +1235,9 @@ def eye(*args, **kwargs):
     tensor([[1., 0.],
             [0., 1.]])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _eye_default(*args)
-        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
-            return _eye_m(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "n", _absent)):
-            return _eye_default(*args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
-            return _eye_m(*args, **kwargs)
-    raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
-@_makes("IIId--", "tensor_words_tril_indices")
+@_operator("tril_indices")
 def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
@@ -4261,22 +1245,9 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
-        row = _integer(row, "tril_indices", "row")
-    if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
-        col = _integer(col, "tril_indices", "col")
-    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
-        offset = _integer(offset, "tril_indices", "offset")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "tril_indices", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "tril_indices", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_tril_indices(row, col, offset, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IIId--", "tensor_words_triu_indices")
+@_operator("triu_indices")
 def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
@@ -4284,310 +1255,135 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
-        row = _integer(row, "triu_indices", "row")
-    if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
-        col = _integer(col, "triu_indices", "col")
-    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
-        offset = _integer(offset, "triu_indices", "offset")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "triu_indices", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "triu_indices", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_triu_indices(row, col, offset, dtype, layout, device, cell.address), cell)
 
 
-@_makes("Td---", "tensor_words_empty_like")
+@_operator("empty_like")
 def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
     torch.int8
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "empty_like", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "empty_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "empty_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "empty_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_empty_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("Td---", "tensor_words_zeros_like")
+@_operator("zeros_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
     tensor([0, 0])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "zeros_like", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "zeros_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "zeros_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "zeros_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "zeros_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("Td---", "tensor_words_ones_like")
+@_operator("ones_like")
 def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
     tensor([1, 1])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ones_like", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "ones_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "ones_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "ones_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "ones_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_ones_like(input._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("TSd---", "tensor_words_full_like")
+@_operator("full_like")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
     tensor([3., 3.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "full_like", "input")
-    if fill_value.__class__ is not _Scalar:
-        fill_value = _scalar(fill_value, "full_like", "fill_value")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "full_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "full_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "full_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "full_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("TVd--", "tensor_words_new_empty")
+@_operator("new_empty")
 def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
     torch.int8
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "new_empty", "input")
-    size, size_len = _ints(size, "new_empty", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "new_empty", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "new_empty", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "new_empty", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("TLLd--", "tensor_words_new_empty_strided")
+@_operator("new_empty_strided")
 def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "new_empty_strided", "input")
-    size, size_len = _ints(size, "new_empty_strided", "size")
-    stride, stride_len = _ints(stride, "new_empty_strided", "stride")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "new_empty_strided", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "new_empty_strided", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "new_empty_strided", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("TLSd--", "tensor_words_new_full")
+@_operator("new_full")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "new_full", "input")
-    size, size_len = _ints(size, "new_full", "size")
-    if fill_value.__class__ is not _Scalar:
-        fill_value = _scalar(fill_value, "new_full", "fill_value")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "new_full", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "new_full", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "new_full", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address), cell)
 
 
-@_makes("TVd--", "tensor_words_new_zeros")
+@_operator("new_zeros")
 def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
     tensor([0, 0], dtype=torch.int32)
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "new_zeros", "input")
-    size, size_len = _ints(size, "new_zeros", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "new_zeros", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "new_zeros", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "new_zeros", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("TVd--", "tensor_words_new_ones")
+@_operator("new_ones")
 def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
     tensor([1, 1], dtype=torch.int32)
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "new_ones", "input")
-    size, size_len = _ints(size, "new_ones", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "new_ones", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "new_ones", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "new_ones", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IBd--", "tensor_words_bartlett_window")
+@_operator("bartlett_window")
 def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-        window_length = _integer(window_length, "bartlett_window", "window_length")
-    if periodic.__class__ is not _Bool:
-        periodic = _flag(periodic, "bartlett_window", "periodic")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "bartlett_window", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "bartlett_window", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "bartlett_window", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IBd--", "tensor_words_hann_window")
+@_operator("hann_window")
 def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-        window_length = _integer(window_length, "hann_window", "window_length")
-    if periodic.__class__ is not _Bool:
-        periodic = _flag(periodic, "hann_window", "periodic")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "hann_window", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "hann_window", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "hann_window", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_hann_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IBFFd--", "tensor_words_hamming_window")
+@_operator("hamming_window")
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-        window_length = _integer(window_length, "hamming_window", "window_length")
-    if periodic.__class__ is not _Bool:
-        periodic = _flag(periodic, "hamming_window", "periodic")
-    if alpha.__class__ is not _Float:
-        alpha = _real(alpha, "hamming_window", "alpha")
-    if beta.__class__ is not _Float:
-        beta = _real(beta, "hamming_window", "beta")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "hamming_window", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "hamming_window", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "hamming_window", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IBd--", "tensor_words_blackman_window")
+@_operator("blackman_window")
 def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.blackman_window(3, False).round(decimals=4)
     tensor([-0.,  1., -0.])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-        window_length = _integer(window_length, "blackman_window", "window_length")
-    if periodic.__class__ is not _Bool:
-        periodic = _flag(periodic, "blackman_window", "periodic")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "blackman_window", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "blackman_window", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "blackman_window", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_blackman_window(window_length, periodic, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IBFd--", "tensor_words_kaiser_window")
+@_operator("kaiser_window")
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.kaiser_window(3, False, 2.)
     tensor([0.4387, 1.0000, 0.4387])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-        window_length = _integer(window_length, "kaiser_window", "window_length")
-    if periodic.__class__ is not _Bool:
-        periodic = _flag(periodic, "kaiser_window", "periodic")
-    if beta.__class__ is not _Float:
-        beta = _real(beta, "kaiser_window", "beta")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "kaiser_window", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "kaiser_window", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "kaiser_window", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address), cell)
 
 
-@_makes("TiB", "tensor_words_vander")
+@_operator("vander")
 def vander(x, N=None, increasing=False):
     """The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
     given. Integers and bool give int64.
@@ -4596,17 +1392,9 @@ def vander(x, N=None, increasing=False):
     tensor([[4, 2, 1],
             [9, 3, 1]])
     """
-    if x.__class__ is not _Tensor:
-        x = _tensor(x, "vander", "x")
-    if N.__class__ is not _Int or not _LOW <= N <= _HIGH:
-        N = _optional_integer(N, "vander", "N")
-    if increasing.__class__ is not _Bool:
-        increasing = _flag(increasing, "vander", "increasing")
-    cell = _take() if _cells else _Cell()
-    return _made(c_vander(x._h, N, increasing, cell.address), cell)
 
 
-@_open
+@_operator("save")
 def save(path, structure, tensors, *, compact=False):
     """Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
     place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
@@ -4617,44 +1405,19 @@ def save(path, structure, tensors, *, compact=False):
     have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
     with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
     """
-    path = _text(path, "save", "path")
-    structure = _text(structure, "save", "structure")
-    tensors_list, tensors_len = _tensors(tensors, "save", "tensors")
-    if compact.__class__ is not _Bool:
-        compact = _flag(compact, "save", "compact")
-    status = c_save(path, structure, tensors_list, tensors_len, compact)
-    if status:
-        raise _failure(status)
 
 
-@_makes("UAB", "tensor_words_save_bytes")
+@_operator("save_bytes")
 def save_bytes(structure, tensors, *, compact=False):
     """The bytes of the file that save writes, as a uint8 tensor of one dimension."""
-    structure = _text(structure, "save_bytes", "structure")
-    tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
-    if compact.__class__ is not _Bool:
-        compact = _flag(compact, "save_bytes", "compact")
-    cell = _take() if _cells else _Cell()
-    return _made(c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address), cell)
 
 
-@_open
+@_operator("save_dict")
 def save_dict(path, names, tensors, *, compact=False):
     """Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different."""
-    path = _text(path, "save_dict", "path")
-    names, names_len = _texts(names, "save_dict", "names")
-    tensors_list, tensors_len = _tensors(tensors, "save_dict", "tensors")
-    if compact.__class__ is not _Bool:
-        compact = _flag(compact, "save_dict", "compact")
-    status = c_save_dict(path, names, names_len, tensors_list, tensors_len, compact)
-    if status:
-        raise _failure(status)
 
 
-_load_default_result = _result_type("load", ("structure", "tensors"))
-
-
-@_open
+@_operator("load", results="structure tensors")
 def load(path, *, map_location=None, mmap=False):
     """Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
     tensors that it names by number.
@@ -4663,219 +1426,75 @@ def load(path, *, map_location=None, mmap=False):
     compared, and writes stay in this process; the file must not shrink meanwhile.
     Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
     """
-    path = _text(path, "load", "path")
-    map_location = None if map_location is None else _text(map_location, "load", "map_location")
-    if mmap.__class__ is not _Bool:
-        mmap = _flag(mmap, "load", "mmap")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    status = c_load(path, map_location, mmap, cell0.address, cell1.address, count1.address)
-    if status:
-        raise _failure(status)
-    result = _load_default_result((_string(cell0.p), _wrap_list(cell1.p, count1.i)))
-    _put(cell0)
-    _put(cell1)
-    _put(count1)
-    return result
 
 
-_load_bytes_default_result = _result_type("load_bytes", ("structure", "tensors"))
-
-
-@_open
+@_operator("load_bytes", results="structure tensors")
 def load_bytes(data, *, map_location=None):
     """Loads from the bytes of a file, a contiguous uint8 tensor, as load does."""
-    if data.__class__ is not _Tensor:
-        data = _tensor(data, "load_bytes", "data")
-    map_location = None if map_location is None else _text(map_location, "load_bytes", "map_location")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    status = c_load_bytes(data._h, map_location, cell0.address, cell1.address, count1.address)
-    if status:
-        raise _failure(status)
-    result = _load_bytes_default_result((_string(cell0.p), _wrap_list(cell1.p, count1.i)))
-    _put(cell0)
-    _put(cell1)
-    _put(count1)
-    return result
 
 
-_load_dict_default_result = _result_type("load_dict", ("names", "tensors"))
-
-
-@_open
+@_operator("load_dict", results="names tensors")
 def load_dict(path, *, map_location=None, mmap=False):
     """Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order."""
-    path = _text(path, "load_dict", "path")
-    map_location = None if map_location is None else _text(map_location, "load_dict", "map_location")
-    if mmap.__class__ is not _Bool:
-        mmap = _flag(mmap, "load_dict", "mmap")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    status = c_load_dict(path, map_location, mmap, cell0.address, count0.address, cell1.address, count1.address)
-    if status:
-        raise _failure(status)
-    result = _load_dict_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i)))
-    _put(cell0)
-    _put(count0)
-    _put(cell1)
-    _put(count1)
-    return result
 
 
-@_open
+@_operator("safetensors_save_file")
 def safetensors_save_file(path, names, tensors, *, metadata=None):
     """Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
     Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
     """
-    path = _text(path, "safetensors_save_file", "path")
-    names, names_len = _texts(names, "safetensors_save_file", "names")
-    tensors_list, tensors_len = _tensors(tensors, "safetensors_save_file", "tensors")
-    metadata = None if metadata is None else _text(metadata, "safetensors_save_file", "metadata")
-    status = c_safetensors_save_file(path, names, names_len, tensors_list, tensors_len, metadata)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("safetensors_save")
 def safetensors_save(names, tensors, *, metadata=None):
     """The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension."""
-    names, names_len = _texts(names, "safetensors_save", "names")
-    tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
-    metadata = None if metadata is None else _text(metadata, "safetensors_save", "metadata")
-    cell = _take() if _cells else _Cell()
-    return _made(c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address), cell)
 
 
-_safetensors_load_file_default_result = _result_type("safetensors_load_file", ("names", "tensors", "metadata"))
-
-
-@_open
+@_operator("safetensors_load_file", results="names tensors metadata")
 def safetensors_load_file(path, *, only=None, mmap=True):
     """Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
     with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
     not shrink meanwhile. All rules of the format are checked.
     """
-    path = _text(path, "safetensors_load_file", "path")
-    only, only_len = (None, 0) if only is None else _texts(only, "safetensors_load_file", "only")
-    if mmap.__class__ is not _Bool:
-        mmap = _flag(mmap, "safetensors_load_file", "mmap")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    status = c_safetensors_load_file(path, only, only_len, mmap, cell0.address, count0.address, cell1.address, count1.address, cell2.address)
-    if status:
-        raise _failure(status)
-    result = _safetensors_load_file_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i), _string(cell2.p)))
-    _put(cell0)
-    _put(count0)
-    _put(cell1)
-    _put(count1)
-    _put(cell2)
-    return result
 
 
-_safetensors_load_default_result = _result_type("safetensors_load", ("names", "tensors", "metadata"))
-
-
-@_open
+@_operator("safetensors_load", results="names tensors metadata")
 def safetensors_load(data):
     """Loads from the bytes of a safetensors file, a contiguous uint8 tensor."""
-    if data.__class__ is not _Tensor:
-        data = _tensor(data, "safetensors_load", "data")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    status = c_safetensors_load(data._h, cell0.address, count0.address, cell1.address, count1.address, cell2.address)
-    if status:
-        raise _failure(status)
-    result = _safetensors_load_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i), _string(cell2.p)))
-    _put(cell0)
-    _put(count0)
-    _put(cell1)
-    _put(count1)
-    _put(cell2)
-    return result
 
 
-_safetensors_open_default_result = _result_type("safetensors_open", ("header", "names", "tensors"))
-
-
-@_open
+@_operator("safetensors_open", results="header names tensors")
 def safetensors_open(path):
     """Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
     libtensor does not have.
     """
-    path = _text(path, "safetensors_open", "path")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    count2 = _take() if _cells else _Cell()
-    status = c_safetensors_open(path, cell0.address, cell1.address, count1.address, cell2.address, count2.address)
-    if status:
-        raise _failure(status)
-    result = _safetensors_open_default_result((_string(cell0.p), _strings(cell1.p, count1.i), _wrap_list(cell2.p, count2.i)))
-    _put(cell0)
-    _put(cell1)
-    _put(count1)
-    _put(cell2)
-    _put(count2)
-    return result
 
 
-@_open
+@_operator("npy_save")
 def npy_save(path, input):
     """Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
     place in the format.
     """
-    path = _text(path, "npy_save", "path")
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "npy_save", "input")
-    status = c_npy_save(path, input._h)
-    if status:
-        raise _failure(status)
 
 
-@_makes("T", "tensor_words_npy_save_bytes")
+@_operator("npy_save_bytes")
 def npy_save_bytes(input):
     """The bytes of the file that npy_save writes, as a uint8 tensor of one dimension."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "npy_save_bytes", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_npy_save_bytes(input._h, cell.address), cell)
 
 
-@_makes("UB", "tensor_words_npy_load")
+@_operator("npy_load")
 def npy_load(path, *, mmap=False):
     """Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
     objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
     """
-    path = _text(path, "npy_load", "path")
-    if mmap.__class__ is not _Bool:
-        mmap = _flag(mmap, "npy_load", "mmap")
-    cell = _take() if _cells else _Cell()
-    return _made(c_npy_load(path, mmap, cell.address), cell)
 
 
-@_makes("T", "tensor_words_npy_load_bytes")
+@_operator("npy_load_bytes")
 def npy_load_bytes(data):
     """Loads from the bytes of a .npy file, a contiguous uint8 tensor."""
-    if data.__class__ is not _Tensor:
-        data = _tensor(data, "npy_load_bytes", "data")
-    cell = _take() if _cells else _Cell()
-    return _made(c_npy_load_bytes(data._h, cell.address), cell)
 
 
-@_open
+@_operator("npy_length")
 def npy_length(head):
     """How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
     Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
@@ -4885,83 +1504,29 @@ def npy_length(head):
     >>> torch.npy_length(torch.tensor(first, dtype=torch.uint8))
     128
     """
-    if head.__class__ is not _Tensor:
-        head = _tensor(head, "npy_length", "head")
-    cell0 = _take() if _cells else _Cell()
-    status = c_npy_length(head._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("npz_save")
 def npz_save(path, names, tensors):
     """Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed."""
-    path = _text(path, "npz_save", "path")
-    names, names_len = _texts(names, "npz_save", "names")
-    tensors_list, tensors_len = _tensors(tensors, "npz_save", "tensors")
-    status = c_npz_save(path, names, names_len, tensors_list, tensors_len)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("npz_save_bytes")
 def npz_save_bytes(names, tensors):
     """The bytes of the file that npz_save writes, as a uint8 tensor of one dimension."""
-    names, names_len = _texts(names, "npz_save_bytes", "names")
-    tensors_list, tensors_len = _tensors(tensors, "npz_save_bytes", "tensors")
-    cell = _take() if _cells else _Cell()
-    return _made(c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address), cell)
 
 
-_npz_load_default_result = _result_type("npz_load", ("names", "tensors"))
-
-
-@_open
+@_operator("npz_load", results="names tensors")
 def npz_load(path):
     """Loads all tensors of an .npz file, compressed or not. Checksums are compared."""
-    path = _text(path, "npz_load", "path")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    status = c_npz_load(path, cell0.address, count0.address, cell1.address, count1.address)
-    if status:
-        raise _failure(status)
-    result = _npz_load_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i)))
-    _put(cell0)
-    _put(count0)
-    _put(cell1)
-    _put(count1)
-    return result
 
 
-_npz_load_bytes_default_result = _result_type("npz_load_bytes", ("names", "tensors"))
-
-
-@_open
+@_operator("npz_load_bytes", results="names tensors")
 def npz_load_bytes(data):
     """Loads from the bytes of an .npz file, a contiguous uint8 tensor."""
-    if data.__class__ is not _Tensor:
-        data = _tensor(data, "npz_load_bytes", "data")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    count1 = _take() if _cells else _Cell()
-    status = c_npz_load_bytes(data._h, cell0.address, count0.address, cell1.address, count1.address)
-    if status:
-        raise _failure(status)
-    result = _npz_load_bytes_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i)))
-    _put(cell0)
-    _put(count0)
-    _put(cell1)
-    _put(count1)
-    return result
 
 
-@_open
+@_operator("file_write")
 def file_write(path, data):
     """Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
     older file at once, a link is followed, and pipes and devices are written to.
@@ -4973,470 +1538,243 @@ def file_write(path, data):
     >>> open(file.name).read()
     'hi'
     """
-    path = _text(path, "file_write", "path")
-    if data.__class__ is not _Tensor:
-        data = _tensor(data, "file_write", "data")
-    status = c_file_write(path, data._h)
-    if status:
-        raise _failure(status)
 
 
-@_makes("T", "tensor_words_sqrt")
+@_operator("sqrt")
 def sqrt(input, *, out=None):
     """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sqrt", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sqrt", "out")
-        status = c_sqrt_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sqrt(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sqrt_")
+@_operator("sqrt", inplace=True)
 def sqrt_(input):
     """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sqrt_", "input")
-    status = c_sqrt_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_rsqrt")
+@_operator("rsqrt")
 def rsqrt(input, *, out=None):
     """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rsqrt", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "rsqrt", "out")
-        status = c_rsqrt_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_rsqrt(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_rsqrt_")
+@_operator("rsqrt", inplace=True)
 def rsqrt_(input):
     """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rsqrt_", "input")
-    status = c_rsqrt_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_exp")
+@_operator("exp")
 def exp(input, *, out=None):
     """e to the power of every element. Integers and bool count as the default dtype.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "exp", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "exp", "out")
-        status = c_exp_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_exp(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_exp_")
+@_operator("exp", inplace=True)
 def exp_(input):
     """e to the power of every element. Integers and bool count as the default dtype.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "exp_", "input")
-    status = c_exp_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_exp2")
+@_operator("exp2")
 def exp2(input, *, out=None):
     """2 to the power of every element. Integers and bool count as the default dtype.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "exp2", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "exp2", "out")
-        status = c_exp2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_exp2(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_exp2_")
+@_operator("exp2", inplace=True)
 def exp2_(input):
     """2 to the power of every element. Integers and bool count as the default dtype.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "exp2_", "input")
-    status = c_exp2_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_expm1")
+@_operator("expm1")
 def expm1(input, *, out=None):
     """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "expm1", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "expm1", "out")
-        status = c_expm1_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_expm1(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_expm1_")
+@_operator("expm1", inplace=True)
 def expm1_(input):
     """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "expm1_", "input")
-    status = c_expm1_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_log")
+@_operator("log")
 def log(input, *, out=None):
     """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "log", "out")
-        status = c_log_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_log(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_log_")
+@_operator("log", inplace=True)
 def log_(input):
     """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log_", "input")
-    status = c_log_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_log2")
+@_operator("log2")
 def log2(input, *, out=None):
     """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log2", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "log2", "out")
-        status = c_log2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_log2(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_log2_")
+@_operator("log2", inplace=True)
 def log2_(input):
     """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log2_", "input")
-    status = c_log2_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_log10")
+@_operator("log10")
 def log10(input, *, out=None):
     """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log10", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "log10", "out")
-        status = c_log10_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_log10(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_log10_")
+@_operator("log10", inplace=True)
 def log10_(input):
     """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log10_", "input")
-    status = c_log10_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_log1p")
+@_operator("log1p")
 def log1p(input, *, out=None):
     """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log1p", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "log1p", "out")
-        status = c_log1p_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_log1p(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_log1p_")
+@_operator("log1p", inplace=True)
 def log1p_(input):
     """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log1p_", "input")
-    status = c_log1p_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_sin")
+@_operator("sin")
 def sin(input, *, out=None):
     """The sine of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sin", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sin", "out")
-        status = c_sin_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sin(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sin_")
+@_operator("sin", inplace=True)
 def sin_(input):
     """The sine of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sin_", "input")
-    status = c_sin_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_cos")
+@_operator("cos")
 def cos(input, *, out=None):
     """The cosine of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cos", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "cos", "out")
-        status = c_cos_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_cos(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_cos_")
+@_operator("cos", inplace=True)
 def cos_(input):
     """The cosine of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cos_", "input")
-    status = c_cos_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_tan")
+@_operator("tan")
 def tan(input, *, out=None):
     """The tangent of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tan", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "tan", "out")
-        status = c_tan_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_tan(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_tan_")
+@_operator("tan", inplace=True)
 def tan_(input):
     """The tangent of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tan_", "input")
-    status = c_tan_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_asin")
+@_operator("asin")
 def asin(input, *, out=None):
     """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "asin", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "asin", "out")
-        status = c_asin_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_asin(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_asin_")
+@_operator("asin", inplace=True)
 def asin_(input):
     """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "asin_", "input")
-    status = c_asin_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_arcsin")
+@_operator("arcsin")
 def arcsin(input, *, out=None):
     """Another name of `asin`.
     The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
@@ -5444,20 +1782,9 @@ def arcsin(input, *, out=None):
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arcsin", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arcsin", "out")
-        status = c_arcsin_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arcsin(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_arcsin_")
+@_operator("arcsin", inplace=True)
 def arcsin_(input):
     """Another name of `asin`.
     The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
@@ -5465,50 +1792,27 @@ def arcsin_(input):
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arcsin_", "input")
-    status = c_arcsin_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_acos")
+@_operator("acos")
 def acos(input, *, out=None):
     """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "acos", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "acos", "out")
-        status = c_acos_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_acos(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_acos_")
+@_operator("acos", inplace=True)
 def acos_(input):
     """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "acos_", "input")
-    status = c_acos_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_arccos")
+@_operator("arccos")
 def arccos(input, *, out=None):
     """Another name of `acos`.
     The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
@@ -5516,20 +1820,9 @@ def arccos(input, *, out=None):
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arccos", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arccos", "out")
-        status = c_arccos_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arccos(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_arccos_")
+@_operator("arccos", inplace=True)
 def arccos_(input):
     """Another name of `acos`.
     The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
@@ -5537,50 +1830,27 @@ def arccos_(input):
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arccos_", "input")
-    status = c_arccos_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_atan")
+@_operator("atan")
 def atan(input, *, out=None):
     """The arctangent of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atan", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "atan", "out")
-        status = c_atan_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_atan(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_atan_")
+@_operator("atan", inplace=True)
 def atan_(input):
     """The arctangent of every element, in radians. Integers and bool count as the default dtype.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atan_", "input")
-    status = c_atan_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_arctan")
+@_operator("arctan")
 def arctan(input, *, out=None):
     """Another name of `atan`.
     The arctangent of every element, in radians. Integers and bool count as the default dtype.
@@ -5588,20 +1858,9 @@ def arctan(input, *, out=None):
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arctan", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arctan", "out")
-        status = c_arctan_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arctan(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_arctan_")
+@_operator("arctan", inplace=True)
 def arctan_(input):
     """Another name of `atan`.
     The arctangent of every element, in radians. Integers and bool count as the default dtype.
@@ -5609,155 +1868,81 @@ def arctan_(input):
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arctan_", "input")
-    status = c_arctan_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_sinh")
+@_operator("sinh")
 def sinh(input, *, out=None):
     """The hyperbolic sine of every element. Integers and bool count as the default dtype.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sinh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sinh", "out")
-        status = c_sinh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sinh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sinh_")
+@_operator("sinh", inplace=True)
 def sinh_(input):
     """The hyperbolic sine of every element. Integers and bool count as the default dtype.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sinh_", "input")
-    status = c_sinh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_cosh")
+@_operator("cosh")
 def cosh(input, *, out=None):
     """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cosh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "cosh", "out")
-        status = c_cosh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_cosh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_cosh_")
+@_operator("cosh", inplace=True)
 def cosh_(input):
     """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cosh_", "input")
-    status = c_cosh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_tanh")
+@_operator("tanh")
 def tanh(input, *, out=None):
     """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tanh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "tanh", "out")
-        status = c_tanh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_tanh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_tanh_")
+@_operator("tanh", inplace=True)
 def tanh_(input):
     """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tanh_", "input")
-    status = c_tanh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_asinh")
+@_operator("asinh")
 def asinh(input, *, out=None):
     """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "asinh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "asinh", "out")
-        status = c_asinh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_asinh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_asinh_")
+@_operator("asinh", inplace=True)
 def asinh_(input):
     """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "asinh_", "input")
-    status = c_asinh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_arcsinh")
+@_operator("arcsinh")
 def arcsinh(input, *, out=None):
     """Another name of `asinh`.
     The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
@@ -5765,20 +1950,9 @@ def arcsinh(input, *, out=None):
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arcsinh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arcsinh", "out")
-        status = c_arcsinh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arcsinh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_arcsinh_")
+@_operator("arcsinh", inplace=True)
 def arcsinh_(input):
     """Another name of `asinh`.
     The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
@@ -5786,50 +1960,27 @@ def arcsinh_(input):
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arcsinh_", "input")
-    status = c_arcsinh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_acosh")
+@_operator("acosh")
 def acosh(input, *, out=None):
     """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "acosh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "acosh", "out")
-        status = c_acosh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_acosh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_acosh_")
+@_operator("acosh", inplace=True)
 def acosh_(input):
     """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "acosh_", "input")
-    status = c_acosh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_arccosh")
+@_operator("arccosh")
 def arccosh(input, *, out=None):
     """Another name of `acosh`.
     The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
@@ -5837,20 +1988,9 @@ def arccosh(input, *, out=None):
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arccosh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arccosh", "out")
-        status = c_arccosh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arccosh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_arccosh_")
+@_operator("arccosh", inplace=True)
 def arccosh_(input):
     """Another name of `acosh`.
     The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
@@ -5858,50 +1998,27 @@ def arccosh_(input):
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arccosh_", "input")
-    status = c_arccosh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_atanh")
+@_operator("atanh")
 def atanh(input, *, out=None):
     """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atanh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "atanh", "out")
-        status = c_atanh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_atanh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_atanh_")
+@_operator("atanh", inplace=True)
 def atanh_(input):
     """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atanh_", "input")
-    status = c_atanh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_arctanh")
+@_operator("arctanh")
 def arctanh(input, *, out=None):
     """Another name of `atanh`.
     The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
@@ -5909,20 +2026,9 @@ def arctanh(input, *, out=None):
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arctanh", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arctanh", "out")
-        status = c_arctanh_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arctanh(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_arctanh_")
+@_operator("arctanh", inplace=True)
 def arctanh_(input):
     """Another name of `atanh`.
     The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
@@ -5930,89 +2036,45 @@ def arctanh_(input):
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arctanh_", "input")
-    status = c_arctanh_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_sigmoid")
+@_operator("sigmoid")
 def sigmoid(input, *, out=None):
     """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sigmoid", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sigmoid", "out")
-        status = c_sigmoid_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sigmoid(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sigmoid_")
+@_operator("sigmoid", inplace=True)
 def sigmoid_(input):
     """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sigmoid_", "input")
-    status = c_sigmoid_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_atan2")
+@_operator("atan2")
 def atan2(input, other, *, out=None):
     """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atan2", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "atan2", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "atan2", "out")
-        status = c_atan2_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_atan2(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_atan2_")
+@_operator("atan2", inplace=True)
 def atan2_(input, other):
     """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atan2_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "atan2_", "other")
-    status = c_atan2_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_arctan2")
+@_operator("arctan2")
 def arctan2(input, other, *, out=None):
     """Another name of `atan2`.
     The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
@@ -6020,22 +2082,9 @@ def arctan2(input, other, *, out=None):
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arctan2", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "arctan2", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arctan2", "out")
-        status = c_arctan2_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_arctan2(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_arctan2_")
+@_operator("arctan2", inplace=True)
 def arctan2_(input, other):
     """Another name of `atan2`.
     The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
@@ -6043,261 +2092,119 @@ def arctan2_(input, other):
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "arctan2_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "arctan2_", "other")
-    status = c_arctan2_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_hypot")
+@_operator("hypot")
 def hypot(input, other, *, out=None):
     """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "hypot", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "hypot", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "hypot", "out")
-        status = c_hypot_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_hypot(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_hypot_")
+@_operator("hypot", inplace=True)
 def hypot_(input, other):
     """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "hypot_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "hypot_", "other")
-    status = c_hypot_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TX", "tensor_words_index_get")
+@_operator("index_get")
 def index_get(input, index):
     """self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
     elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
     dimension is refused with the index, the dimension and its size.
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_get", "input")
-    index_list, index_len = _index(index)
-    cell = _take() if _cells else _Cell()
-    return _made(c_index_get(input._h, index_list, index_len, cell.address), cell)
 
 
-@_changes("TXT", "tensor_words_index_set_")
+@_operator("index_set_")
 def index_set_(input, index, value):
     """self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
     is written; of several writes to one place the last stays.
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_set_", "input")
-    index_list, index_len = _index(index)
-    if value.__class__ is not _Tensor:
-        value = _tensor(value, "index_set_", "value")
-    status = c_index_set_(input._h, index_list, index_len, value._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("TXS", "tensor_words_index_set_scalar_")
+@_operator("index_set_scalar_")
 def index_set_scalar_(input, index, value):
     """self[index] = number, which the dtype must be able to hold."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_set_scalar_", "input")
-    index_list, index_len = _index(index)
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "index_set_scalar_", "value")
-    status = c_index_set_scalar_(input._h, index_list, index_len, value)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("index_put")
 def index_put(input, indices, values, accumulate=False):
     """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
 
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_put", "input")
-    indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
-    if values.__class__ is not _Tensor:
-        values = _tensor(values, "index_put", "values")
-    if accumulate.__class__ is not _Bool:
-        accumulate = _flag(accumulate, "index_put", "accumulate")
-    cell = _take() if _cells else _Cell()
-    return _made(c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address), cell)
 
 
-@_open
+@_operator("index_put", inplace=True)
 def index_put_(input, indices, values, accumulate=False):
     """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
 
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_put_", "input")
-    indices_list, indices_len = _optional_tensors(indices, "index_put_", "indices")
-    if values.__class__ is not _Tensor:
-        values = _tensor(values, "index_put_", "values")
-    if accumulate.__class__ is not _Bool:
-        accumulate = _flag(accumulate, "index_put_", "accumulate")
-    status = c_index_put_(input._h, indices_list, indices_len, values._h, accumulate)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TIT", "tensor_words_index_select")
+@_operator("index_select")
 def index_select(input, dim, index, *, out=None):
     """Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
 
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_select", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_select", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_select", "index")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "index_select", "out")
-        status = c_index_select_out(input._h, dim, index._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_index_select(input._h, dim, index._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_masked_select")
+@_operator("masked_select")
 def masked_select(input, mask, *, out=None):
     """The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
 
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "masked_select", "input")
-    if mask.__class__ is not _Tensor:
-        mask = _tensor(mask, "masked_select", "mask")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "masked_select", "out")
-        status = c_masked_select_out(input._h, mask._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_masked_select(input._h, mask._h, cell.address), cell)
 
 
-@_makes("TTO", "tensor_words_masked_fill", "tensor_words_masked_fill_scalar")
+@_operator("masked_fill")
 def masked_fill(input, mask, value):
     """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
 
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "masked_fill", "input")
-    if mask.__class__ is not _Tensor:
-        mask = _tensor(mask, "masked_fill", "mask")
-    if value.__class__ is not _Tensor:
-        value = _number(value, "masked_fill", "value")
-    cell = _take() if _cells else _Cell()
-    if value.__class__ is _Scalar:
-        return _made(c_masked_fill_scalar(input._h, mask._h, value, cell.address), cell)
-    else:
-        return _made(c_masked_fill(input._h, mask._h, value._h, cell.address), cell)
 
 
-@_changes("TTO", "tensor_words_masked_fill_", "tensor_words_masked_fill_scalar_")
+@_operator("masked_fill", inplace=True)
 def masked_fill_(input, mask, value):
     """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
 
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "masked_fill_", "input")
-    if mask.__class__ is not _Tensor:
-        mask = _tensor(mask, "masked_fill_", "mask")
-    if value.__class__ is not _Tensor:
-        value = _number(value, "masked_fill_", "value")
-    if value.__class__ is _Scalar:
-        status = c_masked_fill_scalar_(input._h, mask._h, value)
-    else:
-        status = c_masked_fill_(input._h, mask._h, value._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTT", "tensor_words_masked_scatter")
+@_operator("masked_scatter")
 def masked_scatter(input, mask, source):
     """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "masked_scatter", "input")
-    if mask.__class__ is not _Tensor:
-        mask = _tensor(mask, "masked_scatter", "mask")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "masked_scatter", "source")
-    cell = _take() if _cells else _Cell()
-    return _made(c_masked_scatter(input._h, mask._h, source._h, cell.address), cell)
 
 
-@_changes("TTT", "tensor_words_masked_scatter_")
+@_operator("masked_scatter", inplace=True)
 def masked_scatter_(input, mask, source):
     """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "masked_scatter_", "input")
-    if mask.__class__ is not _Tensor:
-        mask = _tensor(mask, "masked_scatter_", "mask")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "masked_scatter_", "source")
-    status = c_masked_scatter_(input._h, mask._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITB", "tensor_words_gather")
+@_operator("gather")
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     """For every position of `index`, the element of `input` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
     many dimensions as `input` and no larger apart from `dim`.
@@ -6306,75 +2213,28 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     tensor([[1, 1],
             [4, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gather", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "gather", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "gather", "index")
-    if sparse_grad.__class__ is not _Bool:
-        sparse_grad = _flag(sparse_grad, "gather", "sparse_grad")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "gather", "out")
-        status = c_gather_out(input._h, dim, index._h, sparse_grad, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_gather(input._h, dim, index._h, sparse_grad, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_take")
+@_operator("take")
 def take(input, index, *, out=None):
     """Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
 
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
     tensor([1, 4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "take", "input")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "take", "index")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "take", "out")
-        status = c_take_out(input._h, index._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_take(input._h, index._h, cell.address), cell)
 
 
-@_makes("TTi", "tensor_words_take_along_dim")
-def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
+@_operator("take_along_dim")
+def take_along_dim(input, indices, dim=None, *, out=None):
     """`gather` with broadcasting; without `dim` from the flattened tensor.
 
     >>> torch.take_along_dim(torch.tensor([[3, 1], [2, 4]]), torch.tensor([[1], [0]]), dim=1)
     tensor([[1],
             [2]])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "take_along_dim", "input")
-    if indices.__class__ is not _Tensor:
-        indices = _tensor(indices, "take_along_dim", "indices")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "take_along_dim", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "take_along_dim", "out")
-        status = c_take_along_dim_out(input._h, indices._h, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_take_along_dim(input._h, indices._h, dim, cell.address), cell)
 
 
-@_makes("T", "tensor_words_nonzero")
+@_operator("nonzero")
 def nonzero(input, *, out=None):
     """The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
 
@@ -6382,40 +2242,18 @@ def nonzero(input, *, out=None):
     tensor([[1],
             [2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nonzero", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "nonzero", "out")
-        status = c_nonzero_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_nonzero(input._h, cell.address), cell)
 
 
-@_lists("T", "tensor_words_nonzero_numpy")
+@_operator("nonzero_numpy")
 def nonzero_numpy(input):
     """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
 
     >>> torch.nonzero_numpy(torch.tensor([[0, 1], [2, 0]]))
     (tensor([0, 1]), tensor([1, 0]))
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nonzero_numpy", "input")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_nonzero_numpy(input._h, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_makes("T", "tensor_words_argwhere")
+@_operator("argwhere")
 def argwhere(input):
     """`nonzero` under NumPy's name.
 
@@ -6423,13 +2261,9 @@ def argwhere(input):
     tensor([[0, 1],
             [1, 0]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "argwhere", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_argwhere(input._h, cell.address), cell)
 
 
-@_makes("TTTB", "tensor_words_put")
+@_operator("put")
 def put(input, index, source, accumulate=False):
     """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
 
@@ -6437,19 +2271,9 @@ def put(input, index, source, accumulate=False):
     tensor([[8, 2],
             [3, 9]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "put", "input")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "put", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "put", "source")
-    if accumulate.__class__ is not _Bool:
-        accumulate = _flag(accumulate, "put", "accumulate")
-    cell = _take() if _cells else _Cell()
-    return _made(c_put(input._h, index._h, source._h, accumulate, cell.address), cell)
 
 
-@_changes("TTTB", "tensor_words_put_")
+@_operator("put", inplace=True)
 def put_(input, index, source, accumulate=False):
     """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
 
@@ -6457,117 +2281,10 @@ def put_(input, index, source, accumulate=False):
     tensor([[8, 2],
             [3, 9]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "put_", "input")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "put_", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "put_", "source")
-    if accumulate.__class__ is not _Bool:
-        accumulate = _flag(accumulate, "put_", "accumulate")
-    status = c_put_(input._h, index._h, source._h, accumulate)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITT", "tensor_words_scatter_src")
-def _scatter_src(input, dim, index, src, *, out=None):
-    """The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
-    the last stays.
-
-    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
-    tensor([2., 0., 1.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter", "src")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "scatter", "out")
-        status = c_scatter_src_out(input._h, dim, index._h, src._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_scatter_src(input._h, dim, index._h, src._h, cell.address), cell)
-
-
-@_makes("TITS", "tensor_words_scatter_value")
-def _scatter_value(input, dim, index, value, *, out=None):
-    """Writes one number to the positions that `index` names."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter", "index")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "scatter", "value")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "scatter", "out")
-        status = c_scatter_value_out(input._h, dim, index._h, value, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_scatter_value(input._h, dim, index._h, value, cell.address), cell)
-
-
-@_makes("TITTU", "tensor_words_scatter_src_reduce")
-def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
-    """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter", "src")
-    reduce = _text(reduce, "scatter", "reduce")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "scatter", "out")
-        status = c_scatter_src_reduce_out(input._h, dim, index._h, src._h, reduce, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address), cell)
-
-
-@_makes("TITSU", "tensor_words_scatter_value_reduce")
-def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
-    """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter", "index")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "scatter", "value")
-    reduce = _text(reduce, "scatter", "reduce")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "scatter", "out")
-        status = c_scatter_value_reduce_out(input._h, dim, index._h, value, reduce, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address), cell)
-
-
-@_first(_scatter_src, _scatter_value, _scatter_value_reduce, forms=(_scatter_src, _scatter_value, _scatter_src_reduce, _scatter_value_reduce))
-def scatter(input, *args, **kwargs):
+@_operator("scatter.src scatter.value scatter.src_reduce scatter.value_reduce")
+def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
     """scatter(Tensor input, int dim, Tensor index, Tensor src)
     The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
     the last stays.
@@ -6584,103 +2301,10 @@ def scatter(input, *args, **kwargs):
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_tensor(args[2]):
-            return _scatter_src(input, *args)
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
-            return _scatter_value(input, *args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"dim", "index", "src", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-            return _scatter_src(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "index", "value", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-            return _scatter_value(input, *args, **kwargs)
-        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "src", "reduce", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-            return _scatter_src_reduce(input, *args, **kwargs)
-        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "value", "reduce", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-            return _scatter_value_reduce(input, *args, **kwargs)
-    raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
-@_changes("TITT", "tensor_words_scatter_src_")
-def _scatter__src(input, dim, index, src):
-    """The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
-    the last stays.
-
-    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
-    tensor([2., 0., 1.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter_", "src")
-    status = c_scatter_src_(input._h, dim, index._h, src._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TITS", "tensor_words_scatter_value_")
-def _scatter__value(input, dim, index, value):
-    """Writes one number to the positions that `index` names."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_", "index")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "scatter_", "value")
-    status = c_scatter_value_(input._h, dim, index._h, value)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TITTU", "tensor_words_scatter_src_reduce_")
-def _scatter__src_reduce(input, dim, index, src, *, reduce):
-    """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter_", "src")
-    reduce = _text(reduce, "scatter_", "reduce")
-    status = c_scatter_src_reduce_(input._h, dim, index._h, src._h, reduce)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TITSU", "tensor_words_scatter_value_reduce_")
-def _scatter__value_reduce(input, dim, index, value, *, reduce):
-    """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_", "index")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "scatter_", "value")
-    reduce = _text(reduce, "scatter_", "reduce")
-    status = c_scatter_value_reduce_(input._h, dim, index._h, value, reduce)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_scatter__src, _scatter__value, _scatter__value_reduce, forms=(_scatter__src, _scatter__value, _scatter__src_reduce, _scatter__value_reduce))
-def scatter_(input, *args, **kwargs):
+@_operator("scatter.src scatter.value scatter.src_reduce scatter.value_reduce", inplace=True)
+def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
     """scatter_(Tensor input, int dim, Tensor index, Tensor src)
     The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
     the last stays.
@@ -6697,74 +2321,27 @@ def scatter_(input, *args, **kwargs):
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_tensor(args[2]):
-            return _scatter__src(input, *args)
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
-            return _scatter__value(input, *args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"dim", "index", "src"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-            return _scatter__src(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "index", "value"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-            return _scatter__value(input, *args, **kwargs)
-        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "src", "reduce"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
-            return _scatter__src_reduce(input, *args, **kwargs)
-        if n <= 3 and "reduce" in kwargs and kwargs.keys() <= {"dim", "index", "value", "reduce"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
-            return _scatter__value_reduce(input, *args, **kwargs)
-    raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
-@_makes("TITT", "tensor_words_scatter_add")
+@_operator("scatter_add")
 def scatter_add(input, dim, index, src, *, out=None):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_add", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_add", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_add", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter_add", "src")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "scatter_add", "out")
-        status = c_scatter_add_out(input._h, dim, index._h, src._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_scatter_add(input._h, dim, index._h, src._h, cell.address), cell)
 
 
-@_changes("TITT", "tensor_words_scatter_add_")
+@_operator("scatter_add", inplace=True)
 def scatter_add_(input, dim, index, src):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_add_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_add_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_add_", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter_add_", "src")
-    status = c_scatter_add_(input._h, dim, index._h, src._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITTUB", "tensor_words_scatter_reduce")
+@_operator("scatter_reduce")
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
@@ -6772,29 +2349,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_reduce", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_reduce", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_reduce", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter_reduce", "src")
-    reduce = _text(reduce, "scatter_reduce", "reduce")
-    if include_self.__class__ is not _Bool:
-        include_self = _flag(include_self, "scatter_reduce", "include_self")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "scatter_reduce", "out")
-        status = c_scatter_reduce_out(input._h, dim, index._h, src._h, reduce, include_self, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address), cell)
 
 
-@_changes("TITTUB", "tensor_words_scatter_reduce_")
+@_operator("scatter_reduce", inplace=True)
 def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
@@ -6802,273 +2359,82 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "scatter_reduce_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "scatter_reduce_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "scatter_reduce_", "index")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "scatter_reduce_", "src")
-    reduce = _text(reduce, "scatter_reduce_", "reduce")
-    if include_self.__class__ is not _Bool:
-        include_self = _flag(include_self, "scatter_reduce_", "include_self")
-    status = c_scatter_reduce_(input._h, dim, index._h, src._h, reduce, include_self)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITTS", "tensor_words_index_add")
-def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
+@_operator("index_add")
+def index_add(input, dim, index, source, *, alpha=1, out=None):
     """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `input`, which must be able to hold it.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_add", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_add", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_add", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "index_add", "source")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "index_add", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "index_add", "out")
-        status = c_index_add_out(input._h, dim, index._h, source._h, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_index_add(input._h, dim, index._h, source._h, alpha, cell.address), cell)
 
 
-@_changes("TITTS", "tensor_words_index_add_")
-def index_add_(input, dim, index, source, *, alpha=_ONE):
+@_operator("index_add", inplace=True)
+def index_add_(input, dim, index, source, *, alpha=1):
     """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `input`, which must be able to hold it.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_add_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_add_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_add_", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "index_add_", "source")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "index_add_", "alpha")
-    status = c_index_add_(input._h, dim, index._h, source._h, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITT", "tensor_words_index_copy")
+@_operator("index_copy")
 def index_copy(input, dim, index, source, *, out=None):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_copy", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_copy", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_copy", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "index_copy", "source")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "index_copy", "out")
-        status = c_index_copy_out(input._h, dim, index._h, source._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_index_copy(input._h, dim, index._h, source._h, cell.address), cell)
 
 
-@_changes("TITT", "tensor_words_index_copy_")
+@_operator("index_copy", inplace=True)
 def index_copy_(input, dim, index, source):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_copy_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_copy_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_copy_", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "index_copy_", "source")
-    status = c_index_copy_(input._h, dim, index._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITO", "tensor_words_index_fill", "tensor_words_index_fill_scalar")
+@_operator("index_fill")
 def index_fill(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_fill", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_fill", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_fill", "index")
-    if value.__class__ is not _Tensor:
-        value = _number(value, "index_fill", "value")
-    cell = _take() if _cells else _Cell()
-    if value.__class__ is _Scalar:
-        return _made(c_index_fill_scalar(input._h, dim, index._h, value, cell.address), cell)
-    else:
-        return _made(c_index_fill(input._h, dim, index._h, value._h, cell.address), cell)
 
 
-@_changes("TITO", "tensor_words_index_fill_", "tensor_words_index_fill_scalar_")
+@_operator("index_fill", inplace=True)
 def index_fill_(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_fill_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_fill_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_fill_", "index")
-    if value.__class__ is not _Tensor:
-        value = _number(value, "index_fill_", "value")
-    if value.__class__ is _Scalar:
-        status = c_index_fill_scalar_(input._h, dim, index._h, value)
-    else:
-        status = c_index_fill_(input._h, dim, index._h, value._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TITTUB", "tensor_words_index_reduce")
+@_operator("index_reduce")
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_reduce", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_reduce", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_reduce", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "index_reduce", "source")
-    reduce = _text(reduce, "index_reduce", "reduce")
-    if include_self.__class__ is not _Bool:
-        include_self = _flag(include_self, "index_reduce", "include_self")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "index_reduce", "out")
-        status = c_index_reduce_out(input._h, dim, index._h, source._h, reduce, include_self, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address), cell)
 
 
-@_changes("TITTUB", "tensor_words_index_reduce_")
+@_operator("index_reduce", inplace=True)
 def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "index_reduce_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "index_reduce_", "dim")
-    if index.__class__ is not _Tensor:
-        index = _tensor(index, "index_reduce_", "index")
-    if source.__class__ is not _Tensor:
-        source = _tensor(source, "index_reduce_", "source")
-    reduce = _text(reduce, "index_reduce_", "reduce")
-    if include_self.__class__ is not _Bool:
-        include_self = _flag(include_self, "index_reduce_", "include_self")
-    status = c_index_reduce_(input._h, dim, index._h, source._h, reduce, include_self)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_lists("T", "tensor_words_where_condition")
-def _where_condition(condition):
-    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
-
-    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
-    tensor([1, 0])
-    """
-    if condition.__class__ is not _Tensor:
-        condition = _tensor(condition, "where", "condition")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_where_condition(condition._h, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_makes("TPO", "tensor_words_where", "tensor_words_where_scalar")
-def _where_default(condition, input, other, *, out=None):
-    """Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
-    A number that the dtype of the result cannot hold is refused.
-
-    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
-    tensor([1, 0])
-    """
-    if condition.__class__ is not _Tensor:
-        condition = _tensor(condition, "where", "condition")
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "where", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "where", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "where", "out")
-        if other.__class__ is _Scalar:
-            status = c_where_scalar_out(condition._h, input._h, other, out._h)
-        else:
-            status = c_where_out(condition._h, input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_where_scalar(condition._h, input._h, other, cell.address), cell)
-    else:
-        return _made(c_where(condition._h, input._h, other._h, cell.address), cell)
-
-
-@_first(_where_condition, _where_default)
-def where(*args, **kwargs):
+@_operator("where.condition where")
+def where(condition, input=None, other=None, *, out=None):
     """where(Tensor condition)
     The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
 
@@ -7079,116 +2445,48 @@ def where(*args, **kwargs):
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
     tensor([1, 0])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _where_condition(*args)
-        if n == 3 and _is_tensor(args[0]) and _is_operand(args[1]) and _is_operand(args[2]):
-            return _where_default(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"condition"} and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)):
-            return _where_condition(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"condition", "input", "other", "out"} and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)) and _is_operand(_arg(args, 1, kwargs, "input", _absent)) and _is_operand(_arg(args, 2, kwargs, "other", _absent)):
-            return _where_default(*args, **kwargs)
-    raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
 
 
-@_makes("AI", "tensor_words_cat")
-def cat(tensors, dim=0, *, out=None, axis=_absent):
+@_operator("cat")
+def cat(tensors, dim=0, *, out=None):
     """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
     >>> torch.cat((torch.tensor([1]), torch.tensor([2, 3])))
     tensor([1, 2, 3])
     """
-    if axis is not _absent:
-        dim = axis
-    tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cat", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "cat", "out")
-        status = c_cat_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_cat(tensors_list, tensors_len, dim, cell.address), cell)
 
 
-@_makes("AI", "tensor_words_concat")
-def concat(tensors, dim=0, *, out=None, axis=_absent):
+@_operator("concat")
+def concat(tensors, dim=0, *, out=None):
     """Another name of `cat`.
     Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
     >>> torch.concat([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
     """
-    if axis is not _absent:
-        dim = axis
-    tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "concat", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "concat", "out")
-        status = c_concat_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_concat(tensors_list, tensors_len, dim, cell.address), cell)
 
 
-@_makes("AI", "tensor_words_concatenate")
-def concatenate(tensors, dim=0, *, out=None, axis=_absent):
+@_operator("concatenate")
+def concatenate(tensors, dim=0, *, out=None):
     """Another name of `cat`.
     Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
     >>> torch.concatenate([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
     """
-    if axis is not _absent:
-        dim = axis
-    tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "concatenate", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "concatenate", "out")
-        status = c_concatenate_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_concatenate(tensors_list, tensors_len, dim, cell.address), cell)
 
 
-@_makes("AI", "tensor_words_stack")
-def stack(tensors, dim=0, *, out=None, axis=_absent):
+@_operator("stack")
+def stack(tensors, dim=0, *, out=None):
     """Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
 
     >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 2],
             [3, 4]])
     """
-    if axis is not _absent:
-        dim = axis
-    tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "stack", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "stack", "out")
-        status = c_stack_out(tensors_list, tensors_len, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_stack(tensors_list, tensors_len, dim, cell.address), cell)
 
 
-@_makes("A", "tensor_words_hstack")
+@_operator("hstack")
 def hstack(tensors, *, out=None):
     """Joins tensors side by side: along dimension 1, or 0 for vectors.
 
@@ -7196,19 +2494,9 @@ def hstack(tensors, *, out=None):
     tensor([[1, 3],
             [2, 4]])
     """
-    tensors_list, tensors_len = _tensors(tensors, "hstack", "tensors")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "hstack", "out")
-        status = c_hstack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_hstack(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("A", "tensor_words_vstack")
+@_operator("vstack")
 def vstack(tensors, *, out=None):
     """Joins tensors below each other; vectors are rows.
 
@@ -7216,19 +2504,9 @@ def vstack(tensors, *, out=None):
     tensor([[1, 2],
             [3, 4]])
     """
-    tensors_list, tensors_len = _tensors(tensors, "vstack", "tensors")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "vstack", "out")
-        status = c_vstack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_vstack(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("A", "tensor_words_row_stack")
+@_operator("row_stack")
 def row_stack(tensors, *, out=None):
     """Another name of `vstack`.
     Joins tensors below each other; vectors are rows.
@@ -7237,19 +2515,9 @@ def row_stack(tensors, *, out=None):
     tensor([[1, 2],
             [3, 4]])
     """
-    tensors_list, tensors_len = _tensors(tensors, "row_stack", "tensors")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "row_stack", "out")
-        status = c_row_stack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_row_stack(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("A", "tensor_words_dstack")
+@_operator("dstack")
 def dstack(tensors, *, out=None):
     """Joins tensors along the third dimension.
 
@@ -7257,19 +2525,9 @@ def dstack(tensors, *, out=None):
     tensor([[[1, 3],
              [2, 4]]])
     """
-    tensors_list, tensors_len = _tensors(tensors, "dstack", "tensors")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "dstack", "out")
-        status = c_dstack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_dstack(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("A", "tensor_words_column_stack")
+@_operator("column_stack")
 def column_stack(tensors, *, out=None):
     """Joins tensors side by side; vectors are columns.
 
@@ -7277,49 +2535,10 @@ def column_stack(tensors, *, out=None):
     tensor([[1, 3],
             [2, 4]])
     """
-    tensors_list, tensors_len = _tensors(tensors, "column_stack", "tensors")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "column_stack", "out")
-        status = c_column_stack_out(tensors_list, tensors_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_column_stack(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("T", "tensor_words_atleast_1d")
-def _atleast_1d_default(input):
-    """A view of at least 1 dimension.
-
-    >>> torch.atleast_1d(torch.tensor(5))
-    tensor([5])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atleast_1d", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_atleast_1d(input._h, cell.address), cell)
-
-
-def _atleast_1d_sequence(*tensors):
-    """Views of at least 1 dimension."""
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_atleast_1d_sequence(tensors_list, tensors_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_atleast_1d_default, forms=(_atleast_1d_default, _atleast_1d_sequence))
-def atleast_1d(*args, **kwargs):
+@_operator("atleast_1d atleast_1d.sequence")
+def atleast_1d(input=None, *tensors):
     """atleast_1d(Tensor input)
     A view of at least 1 dimension.
 
@@ -7329,51 +2548,10 @@ def atleast_1d(*args, **kwargs):
     >>> torch.atleast_1d(torch.tensor(5))
     tensor([5])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _atleast_1d_default(*args)
-        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
-            return _atleast_1d_sequence(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-            return _atleast_1d_default(*args, **kwargs)
-        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-            return _atleast_1d_sequence(*args, **kwargs)
-    raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
-@_makes("T", "tensor_words_atleast_2d")
-def _atleast_2d_default(input):
-    """A view of at least 2 dimensions.
-
-    >>> torch.atleast_2d(torch.tensor([1, 2]))
-    tensor([[1, 2]])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atleast_2d", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_atleast_2d(input._h, cell.address), cell)
-
-
-def _atleast_2d_sequence(*tensors):
-    """Views of at least 2 dimensions."""
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_atleast_2d_sequence(tensors_list, tensors_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_atleast_2d_default, forms=(_atleast_2d_default, _atleast_2d_sequence))
-def atleast_2d(*args, **kwargs):
+@_operator("atleast_2d atleast_2d.sequence")
+def atleast_2d(input=None, *tensors):
     """atleast_2d(Tensor input)
     A view of at least 2 dimensions.
 
@@ -7383,51 +2561,10 @@ def atleast_2d(*args, **kwargs):
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _atleast_2d_default(*args)
-        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
-            return _atleast_2d_sequence(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-            return _atleast_2d_default(*args, **kwargs)
-        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-            return _atleast_2d_sequence(*args, **kwargs)
-    raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
-@_makes("T", "tensor_words_atleast_3d")
-def _atleast_3d_default(input):
-    """A view of at least 3 dimensions.
-
-    >>> torch.atleast_3d(torch.tensor([1, 2])).shape
-    torch.Size([1, 2, 1])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "atleast_3d", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_atleast_3d(input._h, cell.address), cell)
-
-
-def _atleast_3d_sequence(*tensors):
-    """Views of at least 3 dimensions."""
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_atleast_3d_sequence(tensors_list, tensors_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_atleast_3d_default, forms=(_atleast_3d_default, _atleast_3d_sequence))
-def atleast_3d(*args, **kwargs):
+@_operator("atleast_3d atleast_3d.sequence")
+def atleast_3d(input=None, *tensors):
     """atleast_3d(Tensor input)
     A view of at least 3 dimensions.
 
@@ -7437,21 +2574,9 @@ def atleast_3d(*args, **kwargs):
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _atleast_3d_default(*args)
-        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
-            return _atleast_3d_sequence(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"input"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
-            return _atleast_3d_default(*args, **kwargs)
-        if kwargs.keys() <= {"tensors"} and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
-            return _atleast_3d_sequence(*args, **kwargs)
-    raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
-@_open
+@_operator("broadcast_tensors")
 def broadcast_tensors(*tensors):
     """Expands all tensors to their common shape, without copying.
 
@@ -7460,21 +2585,9 @@ def broadcast_tensors(*tensors):
             [1, 2]]), tensor([[3, 3],
             [4, 4]]))
     """
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_broadcast_tensors(tensors_list, tensors_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_open
+@_operator("meshgrid")
 def meshgrid(*tensors, indexing=None):
     """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
     dimensions.
@@ -7484,22 +2597,9 @@ def meshgrid(*tensors, indexing=None):
             [2, 2]]), tensor([[3, 4],
             [3, 4]]))
     """
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "meshgrid", "tensors")
-    indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_meshgrid(tensors_list, tensors_len, indexing, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_open
+@_operator("cartesian_prod")
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, a row for each.
 
@@ -7509,14 +2609,9 @@ def cartesian_prod(*tensors):
             [2, 4],
             [2, 5]])
     """
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
-    cell = _take() if _cells else _Cell()
-    return _made(c_cartesian_prod(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("TIB", "tensor_words_combinations")
+@_operator("combinations")
 def combinations(input, r=2, with_replacement=False):
     """The combinations of `r` elements of a vector, a row for each.
 
@@ -7525,17 +2620,9 @@ def combinations(input, r=2, with_replacement=False):
             [1, 3],
             [2, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "combinations", "input")
-    if r.__class__ is not _Int or not _LOW <= r <= _HIGH:
-        r = _integer(r, "combinations", "r")
-    if with_replacement.__class__ is not _Bool:
-        with_replacement = _flag(with_replacement, "combinations", "with_replacement")
-    cell = _take() if _cells else _Cell()
-    return _made(c_combinations(input._h, r, with_replacement, cell.address), cell)
 
 
-@_open
+@_operator("block_diag")
 def block_diag(*tensors):
     """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
 
@@ -7544,14 +2631,9 @@ def block_diag(*tensors):
             [0, 0, 3],
             [0, 0, 4]])
     """
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
-    cell = _take() if _cells else _Cell()
-    return _made(c_block_diag(tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("TV", "tensor_words_repeat")
+@_operator("repeat")
 def repeat(input, repeats, *more):
     """Joins copies of `input` along every dimension; leading dimensions are added where there are more repeats.
 
@@ -7559,16 +2641,9 @@ def repeat(input, repeats, *more):
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    if more:
-        repeats = (repeats, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "repeat", "input")
-    repeats, repeats_len = _ints(repeats, "repeat", "repeats")
-    cell = _take() if _cells else _Cell()
-    return _made(c_repeat(input._h, repeats, repeats_len, cell.address), cell)
 
 
-@_makes("TV", "tensor_words_tile")
+@_operator("tile")
 def tile(input, dims, *more):
     """`repeat` in which missing leading repeats are 1.
 
@@ -7576,66 +2651,10 @@ def tile(input, dims, *more):
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    if more:
-        dims = (dims, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tile", "input")
-    dims, dims_len = _ints(dims, "tile", "dims")
-    cell = _take() if _cells else _Cell()
-    return _made(c_tile(input._h, dims, dims_len, cell.address), cell)
 
 
-@_makes("TIii", "tensor_words_repeat_interleave_int")
-def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
-    """Repeats every element of dimension `dim`, or of the flattened tensor.
-
-    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
-    tensor([1, 1, 2, 2])
-    """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "repeat_interleave", "input")
-    if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
-        repeats = _integer(repeats, "repeat_interleave", "repeats")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "repeat_interleave", "dim")
-    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
-        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
-    cell = _take() if _cells else _Cell()
-    return _made(c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address), cell)
-
-
-@_makes("TTii", "tensor_words_repeat_interleave_tensor")
-def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axis=_absent):
-    """Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "repeat_interleave", "input")
-    if repeats.__class__ is not _Tensor:
-        repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "repeat_interleave", "dim")
-    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
-        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
-    cell = _take() if _cells else _Cell()
-    return _made(c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address), cell)
-
-
-@_makes("Ti", "tensor_words_repeat_interleave")
-def _repeat_interleave_default(repeats, *, output_size=None):
-    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
-    if repeats.__class__ is not _Tensor:
-        repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
-        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
-    cell = _take() if _cells else _Cell()
-    return _made(c_repeat_interleave(repeats._h, output_size, cell.address), cell)
-
-
-@_first(_repeat_interleave_int, _repeat_interleave_tensor, _repeat_interleave_default)
-def repeat_interleave(*args, **kwargs):
+@_operator("repeat_interleave.int repeat_interleave.tensor repeat_interleave")
+def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
     """repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
     Repeats every element of dimension `dim`, or of the flattened tensor.
 
@@ -7648,58 +2667,27 @@ def repeat_interleave(*args, **kwargs):
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (n <= 2 or (args[2] is None or (args[2].__class__ is _Int or _is_int(args[2])))):
-            return _repeat_interleave_int(*args)
-        if 2 <= n <= 3 and _is_tensor(args[0]) and _is_tensor(args[1]) and (n <= 2 or (args[2] is None or (args[2].__class__ is _Int or _is_int(args[2])))):
-            return _repeat_interleave_tensor(*args)
-        if n == 1 and _is_tensor(args[0]):
-            return _repeat_interleave_default(*args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"input", "repeats", "dim", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
-            return _repeat_interleave_int(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"input", "repeats", "dim", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
-            return _repeat_interleave_tensor(*args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"repeats", "output_size"} and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
-            return _repeat_interleave_default(*args, **kwargs)
-    raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
-@_makes("TLl", "tensor_words_roll")
+@_operator("roll")
 def roll(input, shifts, dims=None):
     """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
 
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "roll", "input")
-    shifts, shifts_len = _ints(shifts, "roll", "shifts")
-    dims, dims_len = (None, 0) if dims is None else _ints(dims, "roll", "dims")
-    cell = _take() if _cells else _Cell()
-    return _made(c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address), cell)
 
 
-@_makes("TV", "tensor_words_flip")
+@_operator("flip")
 def flip(input, dims, *more):
     """Reverses the order of positions in the listed dimensions.
 
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    if more:
-        dims = (dims, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "flip", "input")
-    dims, dims_len = _ints(dims, "flip", "dims")
-    cell = _take() if _cells else _Cell()
-    return _made(c_flip(input._h, dims, dims_len, cell.address), cell)
 
 
-@_makes("T", "tensor_words_fliplr")
+@_operator("fliplr")
 def fliplr(input):
     """Reverses the order of columns, dimension 1.
 
@@ -7707,13 +2695,9 @@ def fliplr(input):
     tensor([[2, 1],
             [4, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fliplr", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_fliplr(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_flipud")
+@_operator("flipud")
 def flipud(input):
     """Reverses the order of rows, dimension 0.
 
@@ -7721,13 +2705,9 @@ def flipud(input):
     tensor([[3, 4],
             [1, 2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "flipud", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_flipud(input._h, cell.address), cell)
 
 
-@_makes("TIL", "tensor_words_rot90")
+@_operator("rot90")
 def rot90(input, k=1, dims=(0,1)):
     """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
 
@@ -7735,18 +2715,9 @@ def rot90(input, k=1, dims=(0,1)):
     tensor([[2, 4],
             [1, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rot90", "input")
-    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
-        k = _integer(k, "rot90", "k")
-    if dims is None:
-        dims = (0,1)
-    dims, dims_len = _ints(dims, "rot90", "dims")
-    cell = _take() if _cells else _Cell()
-    return _made(c_rot90(input._h, k, dims, dims_len, cell.address), cell)
 
 
-@_makes("TI", "tensor_words_tril")
+@_operator("tril")
 def tril(input, diagonal=0, *, out=None):
     """Keeps the elements on and below a diagonal of matrices; the others are zero.
 
@@ -7754,22 +2725,9 @@ def tril(input, diagonal=0, *, out=None):
     tensor([[1., 0.],
             [1., 1.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tril", "input")
-    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
-        diagonal = _integer(diagonal, "tril", "diagonal")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "tril", "out")
-        status = c_tril_out(input._h, diagonal, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_tril(input._h, diagonal, cell.address), cell)
 
 
-@_changes("TI", "tensor_words_tril_")
+@_operator("tril", inplace=True)
 def tril_(input, diagonal=0):
     """Keeps the elements on and below a diagonal of matrices; the others are zero.
 
@@ -7777,17 +2735,9 @@ def tril_(input, diagonal=0):
     tensor([[1., 0.],
             [1., 1.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tril_", "input")
-    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
-        diagonal = _integer(diagonal, "tril_", "diagonal")
-    status = c_tril_(input._h, diagonal)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TI", "tensor_words_triu")
+@_operator("triu")
 def triu(input, diagonal=0, *, out=None):
     """Keeps the elements on and above a diagonal of matrices; the others are zero.
 
@@ -7795,22 +2745,9 @@ def triu(input, diagonal=0, *, out=None):
     tensor([[1., 1.],
             [0., 1.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "triu", "input")
-    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
-        diagonal = _integer(diagonal, "triu", "diagonal")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "triu", "out")
-        status = c_triu_out(input._h, diagonal, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_triu(input._h, diagonal, cell.address), cell)
 
 
-@_changes("TI", "tensor_words_triu_")
+@_operator("triu", inplace=True)
 def triu_(input, diagonal=0):
     """Keeps the elements on and above a diagonal of matrices; the others are zero.
 
@@ -7818,17 +2755,9 @@ def triu_(input, diagonal=0):
     tensor([[1., 1.],
             [0., 1.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "triu_", "input")
-    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
-        diagonal = _integer(diagonal, "triu_", "diagonal")
-    status = c_triu_(input._h, diagonal)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TI", "tensor_words_diag")
+@_operator("diag")
 def diag(input, diagonal=0, *, out=None):
     """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
 
@@ -7836,22 +2765,9 @@ def diag(input, diagonal=0, *, out=None):
     tensor([[1, 0],
             [0, 2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "diag", "input")
-    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
-        diagonal = _integer(diagonal, "diag", "diagonal")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "diag", "out")
-        status = c_diag_out(input._h, diagonal, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_diag(input._h, diagonal, cell.address), cell)
 
 
-@_makes("TIII", "tensor_words_diag_embed")
+@_operator("diag_embed")
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
 
@@ -7860,19 +2776,9 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
             [0, 0, 2],
             [0, 0, 0]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "diag_embed", "input")
-    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
-        offset = _integer(offset, "diag_embed", "offset")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "diag_embed", "dim1")
-    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
-        dim2 = _integer(dim2, "diag_embed", "dim2")
-    cell = _take() if _cells else _Cell()
-    return _made(c_diag_embed(input._h, offset, dim1, dim2, cell.address), cell)
 
 
-@_makes("TI", "tensor_words_diagflat")
+@_operator("diagflat")
 def diagflat(input, offset=0):
     """A matrix with the elements of `input` on its diagonal.
 
@@ -7880,15 +2786,9 @@ def diagflat(input, offset=0):
     tensor([[1, 0],
             [0, 2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "diagflat", "input")
-    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
-        offset = _integer(offset, "diagflat", "offset")
-    cell = _take() if _cells else _Cell()
-    return _made(c_diagflat(input._h, offset, cell.address), cell)
 
 
-@_makes("TTIII", "tensor_words_diagonal_scatter")
+@_operator("diagonal_scatter")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of `input` in which `src` replaces a diagonal.
 
@@ -7896,21 +2796,9 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     tensor([[1., 0.],
             [0., 2.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "diagonal_scatter", "input")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "diagonal_scatter", "src")
-    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
-        offset = _integer(offset, "diagonal_scatter", "offset")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "diagonal_scatter", "dim1")
-    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
-        dim2 = _integer(dim2, "diagonal_scatter", "dim2")
-    cell = _take() if _cells else _Cell()
-    return _made(c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address), cell)
 
 
-@_makes("TTII", "tensor_words_select_scatter")
+@_operator("select_scatter")
 def select_scatter(input, src, dim, index):
     """A copy of `input` in which `src` replaces one position of a dimension.
 
@@ -7918,101 +2806,46 @@ def select_scatter(input, src, dim, index):
     tensor([[0., 0.],
             [1., 2.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "select_scatter", "input")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "select_scatter", "src")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "select_scatter", "dim")
-    if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
-        index = _integer(index, "select_scatter", "index")
-    cell = _take() if _cells else _Cell()
-    return _made(c_select_scatter(input._h, src._h, dim, index, cell.address), cell)
 
 
-@_makes("TTIiiI", "tensor_words_slice_scatter")
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_absent):
+@_operator("slice_scatter")
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy of `input` in which `src` replaces positions start:end:step of a dimension.
 
     >>> torch.slice_scatter(torch.zeros(4), torch.tensor([1.0, 2]), start=1, end=3)
     tensor([0., 1., 2., 0.])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "slice_scatter", "input")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "slice_scatter", "src")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "slice_scatter", "dim")
-    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
-        start = _optional_integer(start, "slice_scatter", "start")
-    if end.__class__ is not _Int or not _LOW <= end <= _HIGH:
-        end = _optional_integer(end, "slice_scatter", "end")
-    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
-        step = _integer(step, "slice_scatter", "step")
-    cell = _take() if _cells else _Cell()
-    return _made(c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address), cell)
 
 
-@_makes("TTLLi", "tensor_words_as_strided_scatter")
+@_operator("as_strided_scatter")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
 
     >>> torch.as_strided_scatter(torch.zeros(4), torch.tensor([1.0, 2]), (2,), (3,))
     tensor([1., 0., 0., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "as_strided_scatter", "input")
-    if src.__class__ is not _Tensor:
-        src = _tensor(src, "as_strided_scatter", "src")
-    size, size_len = _ints(size, "as_strided_scatter", "size")
-    stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
-    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
-        storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
-    cell = _take() if _cells else _Cell()
-    return _made(c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address), cell)
 
 
-@_lists("TL", "tensor_words_unravel_index")
+@_operator("unravel_index")
 def unravel_index(indices, shape):
     """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
 
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """
-    if indices.__class__ is not _Tensor:
-        indices = _tensor(indices, "unravel_index", "indices")
-    shape, shape_len = _ints(shape, "unravel_index", "shape")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_unravel_index(indices._h, shape, shape_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_makes("TV", "tensor_words_sum_to_size")
+@_operator("sum_to_size")
 def sum_to_size(input, size, *more):
     """Adds up dimensions until `input` has shape `size`, which must broadcast to its own; `input` itself where it has that shape.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    if more:
-        size = (size, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sum_to_size", "input")
-    size, size_len = _ints(size, "sum_to_size", "size")
-    cell = _take() if _cells else _Cell()
-    return _made(c_sum_to_size(input._h, size, size_len, cell.address), cell)
 
 
-@_makes("TLS", "tensor_words_constant_pad_nd")
-def constant_pad_nd(input, pad, value=_ZERO):
+@_operator("constant_pad_nd")
+def constant_pad_nd(input, pad, value=0):
     """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
     elements away.
 
@@ -8020,443 +2853,189 @@ def constant_pad_nd(input, pad, value=_ZERO):
     tensor([[9, 1, 2],
             [9, 9, 9]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "constant_pad_nd", "input")
-    pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "constant_pad_nd", "value")
-    cell = _take() if _cells else _Cell()
-    return _made(c_constant_pad_nd(input._h, pad, pad_len, value, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_logical_and")
+@_operator("logical_and")
 def logical_and(input, other, *, out=None):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
 
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_and", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logical_and", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logical_and", "out")
-        status = c_logical_and_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logical_and(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_logical_and_")
+@_operator("logical_and", inplace=True)
 def logical_and_(input, other):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
 
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_and_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logical_and_", "other")
-    status = c_logical_and_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_logical_or")
+@_operator("logical_or")
 def logical_or(input, other, *, out=None):
     """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_or", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logical_or", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logical_or", "out")
-        status = c_logical_or_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logical_or(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_logical_or_")
+@_operator("logical_or", inplace=True)
 def logical_or_(input, other):
     """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_or_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logical_or_", "other")
-    status = c_logical_or_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_logical_xor")
+@_operator("logical_xor")
 def logical_xor(input, other, *, out=None):
     """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
 
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_xor", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logical_xor", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logical_xor", "out")
-        status = c_logical_xor_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logical_xor(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_logical_xor_")
+@_operator("logical_xor", inplace=True)
 def logical_xor_(input, other):
     """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
 
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_xor_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logical_xor_", "other")
-    status = c_logical_xor_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_logical_not")
+@_operator("logical_not")
 def logical_not(input, *, out=None):
     """Whether every element is false (0), as bool.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_not", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logical_not", "out")
-        status = c_logical_not_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logical_not(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_logical_not_")
+@_operator("logical_not", inplace=True)
 def logical_not_(input):
     """Whether every element is false (0), as bool.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logical_not_", "input")
-    status = c_logical_not_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_bitwise_and", "tensor_words_bitwise_and_scalar")
+@_operator("bitwise_and")
 def bitwise_and(input, other, *, out=None):
     """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
 
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_and", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_and", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bitwise_and", "out")
-        if other.__class__ is _Scalar:
-            status = c_bitwise_and_scalar_out(input._h, other, out._h)
-        else:
-            status = c_bitwise_and_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_bitwise_and_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_bitwise_and(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_bitwise_and_", "tensor_words_bitwise_and_scalar_")
+@_operator("bitwise_and", inplace=True)
 def bitwise_and_(input, other):
     """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
 
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_and_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_and_", "other")
-    if other.__class__ is _Scalar:
-        status = c_bitwise_and_scalar_(input._h, other)
-    else:
-        status = c_bitwise_and_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_bitwise_or", "tensor_words_bitwise_or_scalar")
+@_operator("bitwise_or")
 def bitwise_or(input, other, *, out=None):
     """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_or", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_or", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bitwise_or", "out")
-        if other.__class__ is _Scalar:
-            status = c_bitwise_or_scalar_out(input._h, other, out._h)
-        else:
-            status = c_bitwise_or_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_bitwise_or_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_bitwise_or(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_bitwise_or_", "tensor_words_bitwise_or_scalar_")
+@_operator("bitwise_or", inplace=True)
 def bitwise_or_(input, other):
     """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_or_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_or_", "other")
-    if other.__class__ is _Scalar:
-        status = c_bitwise_or_scalar_(input._h, other)
-    else:
-        status = c_bitwise_or_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_bitwise_xor", "tensor_words_bitwise_xor_scalar")
+@_operator("bitwise_xor")
 def bitwise_xor(input, other, *, out=None):
     """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_xor", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_xor", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bitwise_xor", "out")
-        if other.__class__ is _Scalar:
-            status = c_bitwise_xor_scalar_out(input._h, other, out._h)
-        else:
-            status = c_bitwise_xor_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_bitwise_xor_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_bitwise_xor(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_bitwise_xor_", "tensor_words_bitwise_xor_scalar_")
+@_operator("bitwise_xor", inplace=True)
 def bitwise_xor_(input, other):
     """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_xor_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_xor_", "other")
-    if other.__class__ is _Scalar:
-        status = c_bitwise_xor_scalar_(input._h, other)
-    else:
-        status = c_bitwise_xor_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_bitwise_not")
+@_operator("bitwise_not")
 def bitwise_not(input, *, out=None):
     """Inverts the bits of every element; of bool, its value.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_not", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bitwise_not", "out")
-        status = c_bitwise_not_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_bitwise_not(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_bitwise_not_")
+@_operator("bitwise_not", inplace=True)
 def bitwise_not_(input):
     """Inverts the bits of every element; of bool, its value.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_not_", "input")
-    status = c_bitwise_not_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_bitwise_left_shift", "tensor_words_bitwise_left_shift_scalar")
+@_operator("bitwise_left_shift")
 def bitwise_left_shift(input, other, *, out=None):
     """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_left_shift", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_left_shift", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bitwise_left_shift", "out")
-        if other.__class__ is _Scalar:
-            status = c_bitwise_left_shift_scalar_out(input._h, other, out._h)
-        else:
-            status = c_bitwise_left_shift_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_bitwise_left_shift_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_bitwise_left_shift(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_bitwise_left_shift_", "tensor_words_bitwise_left_shift_scalar_")
+@_operator("bitwise_left_shift", inplace=True)
 def bitwise_left_shift_(input, other):
     """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_left_shift_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_left_shift_", "other")
-    if other.__class__ is _Scalar:
-        status = c_bitwise_left_shift_scalar_(input._h, other)
-    else:
-        status = c_bitwise_left_shift_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("PO", "tensor_words_bitwise_right_shift", "tensor_words_bitwise_right_shift_scalar")
+@_operator("bitwise_right_shift")
 def bitwise_right_shift(input, other, *, out=None):
     """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_right_shift", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_right_shift", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bitwise_right_shift", "out")
-        if other.__class__ is _Scalar:
-            status = c_bitwise_right_shift_scalar_out(input._h, other, out._h)
-        else:
-            status = c_bitwise_right_shift_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_bitwise_right_shift_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_bitwise_right_shift(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_bitwise_right_shift_", "tensor_words_bitwise_right_shift_scalar_")
+@_operator("bitwise_right_shift", inplace=True)
 def bitwise_right_shift_(input, other):
     """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bitwise_right_shift_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_right_shift_", "other")
-    if other.__class__ is _Scalar:
-        status = c_bitwise_right_shift_scalar_(input._h, other)
-    else:
-        status = c_bitwise_right_shift_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_matmul")
+@_operator("matmul")
 def matmul(input, other, *, out=None):
     """Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
     as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
@@ -8466,176 +3045,72 @@ def matmul(input, other, *, out=None):
     >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "matmul", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "matmul", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "matmul", "out")
-        status = c_matmul_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_matmul(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_mm")
+@_operator("mm")
 def mm(input, mat2, *, out=None):
     """Product of an n x k and a k x m matrix: n x m.
 
     >>> torch.mm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mm", "input")
-    if mat2.__class__ is not _Tensor:
-        mat2 = _tensor(mat2, "mm", "mat2")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "mm", "out")
-        status = c_mm_out(input._h, mat2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_mm(input._h, mat2._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_spmm")
+@_operator("spmm")
 def spmm(input, mat2, *, out=None):
     """Another name of `mm`, under which PyTorch also multiplies sparse matrices.
 
     >>> torch.spmm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "spmm", "input")
-    if mat2.__class__ is not _Tensor:
-        mat2 = _tensor(mat2, "spmm", "mat2")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "spmm", "out")
-        status = c_spmm_out(input._h, mat2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_spmm(input._h, mat2._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_bmm")
+@_operator("bmm")
 def bmm(input, mat2, *, out=None):
     """Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
 
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bmm", "input")
-    if mat2.__class__ is not _Tensor:
-        mat2 = _tensor(mat2, "bmm", "mat2")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bmm", "out")
-        status = c_bmm_out(input._h, mat2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_bmm(input._h, mat2._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_mv")
+@_operator("mv")
 def mv(input, vec, *, out=None):
     """Product of an n x k matrix and a vector of k elements: n elements.
 
     >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mv", "input")
-    if vec.__class__ is not _Tensor:
-        vec = _tensor(vec, "mv", "vec")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "mv", "out")
-        status = c_mv_out(input._h, vec._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_mv(input._h, vec._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_dot")
+@_operator("dot")
 def dot(input, tensor, *, out=None):
     """Sum of the products of two vectors' elements; zero-dim.
 
     >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
     tensor(7)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "dot", "input")
-    if tensor.__class__ is not _Tensor:
-        tensor = _tensor(tensor, "dot", "tensor")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "dot", "out")
-        status = c_dot_out(input._h, tensor._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_dot(input._h, tensor._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_vdot")
+@_operator("vdot")
 def vdot(input, other, *, out=None):
     """As `dot`, with the elements of `input` conjugated.
 
     >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
     tensor(1.+0.j)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "vdot", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "vdot", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "vdot", "out")
-        status = c_vdot_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_vdot(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_inner")
+@_operator("inner")
 def inner(input, other, *, out=None):
     """Sums products along the last dimensions of `input` and `other`, which must match; a zero-dim operand scales the other.
 
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "inner", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "inner", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "inner", "out")
-        status = c_inner_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_inner(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_outer")
+@_operator("outer")
 def outer(input, vec2, *, out=None):
     """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 
@@ -8643,22 +3118,9 @@ def outer(input, vec2, *, out=None):
     tensor([[3, 4],
             [6, 8]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "outer", "input")
-    if vec2.__class__ is not _Tensor:
-        vec2 = _tensor(vec2, "outer", "vec2")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "outer", "out")
-        status = c_outer_out(input._h, vec2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_outer(input._h, vec2._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_ger")
+@_operator("ger")
 def ger(input, vec2, *, out=None):
     """Another name of `outer`.
     Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
@@ -8667,23 +3129,10 @@ def ger(input, vec2, *, out=None):
     tensor([[3, 4],
             [6, 8]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ger", "input")
-    if vec2.__class__ is not _Tensor:
-        vec2 = _tensor(vec2, "ger", "vec2")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "ger", "out")
-        status = c_ger_out(input._h, vec2._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_ger(input._h, vec2._h, cell.address), cell)
 
 
-@_makes("TTTSS", "tensor_words_addmm")
-def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
+@_operator("addmm")
+def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
@@ -8691,29 +3140,10 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     tensor([[3., 5.],
             [7., 9.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addmm", "input")
-    if mat1.__class__ is not _Tensor:
-        mat1 = _tensor(mat1, "addmm", "mat1")
-    if mat2.__class__ is not _Tensor:
-        mat2 = _tensor(mat2, "addmm", "mat2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addmm", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addmm", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "addmm", "out")
-        status = c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address), cell)
 
 
-@_changes("TTTSS", "tensor_words_addmm_")
-def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
+@_operator("addmm", inplace=True)
+def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
@@ -8721,183 +3151,70 @@ def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
     tensor([[3., 5.],
             [7., 9.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addmm_", "input")
-    if mat1.__class__ is not _Tensor:
-        mat1 = _tensor(mat1, "addmm_", "mat1")
-    if mat2.__class__ is not _Tensor:
-        mat2 = _tensor(mat2, "addmm_", "mat2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addmm_", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addmm_", "alpha")
-    status = c_addmm_(input._h, mat1._h, mat2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTTSS", "tensor_words_baddbmm")
-def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
+@_operator("baddbmm")
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "baddbmm", "input")
-    if batch1.__class__ is not _Tensor:
-        batch1 = _tensor(batch1, "baddbmm", "batch1")
-    if batch2.__class__ is not _Tensor:
-        batch2 = _tensor(batch2, "baddbmm", "batch2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "baddbmm", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "baddbmm", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "baddbmm", "out")
-        status = c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
 
-@_changes("TTTSS", "tensor_words_baddbmm_")
-def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
+@_operator("baddbmm", inplace=True)
+def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "baddbmm_", "input")
-    if batch1.__class__ is not _Tensor:
-        batch1 = _tensor(batch1, "baddbmm_", "batch1")
-    if batch2.__class__ is not _Tensor:
-        batch2 = _tensor(batch2, "baddbmm_", "batch2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "baddbmm_", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "baddbmm_", "alpha")
-    status = c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTTSS", "tensor_words_addbmm")
-def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
+@_operator("addbmm")
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addbmm", "input")
-    if batch1.__class__ is not _Tensor:
-        batch1 = _tensor(batch1, "addbmm", "batch1")
-    if batch2.__class__ is not _Tensor:
-        batch2 = _tensor(batch2, "addbmm", "batch2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addbmm", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addbmm", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "addbmm", "out")
-        status = c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address), cell)
 
 
-@_changes("TTTSS", "tensor_words_addbmm_")
-def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
+@_operator("addbmm", inplace=True)
+def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addbmm_", "input")
-    if batch1.__class__ is not _Tensor:
-        batch1 = _tensor(batch1, "addbmm_", "batch1")
-    if batch2.__class__ is not _Tensor:
-        batch2 = _tensor(batch2, "addbmm_", "batch2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addbmm_", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addbmm_", "alpha")
-    status = c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTTSS", "tensor_words_addmv")
-def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
+@_operator("addmv")
+def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addmv", "input")
-    if mat.__class__ is not _Tensor:
-        mat = _tensor(mat, "addmv", "mat")
-    if vec.__class__ is not _Tensor:
-        vec = _tensor(vec, "addmv", "vec")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addmv", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addmv", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "addmv", "out")
-        status = c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address), cell)
 
 
-@_changes("TTTSS", "tensor_words_addmv_")
-def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
+@_operator("addmv", inplace=True)
+def addmv_(input, mat, vec, *, beta=1, alpha=1):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `input` or the
     matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addmv_", "input")
-    if mat.__class__ is not _Tensor:
-        mat = _tensor(mat, "addmv_", "mat")
-    if vec.__class__ is not _Tensor:
-        vec = _tensor(vec, "addmv_", "vec")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addmv_", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addmv_", "alpha")
-    status = c_addmv_(input._h, mat._h, vec._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TTTSS", "tensor_words_addr")
-def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
+@_operator("addr")
+def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. `beta` and `alpha`
     must fit the dtype, and be integers for integers.
 
@@ -8905,29 +3222,10 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     tensor([[3., 4.],
             [6., 8.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addr", "input")
-    if vec1.__class__ is not _Tensor:
-        vec1 = _tensor(vec1, "addr", "vec1")
-    if vec2.__class__ is not _Tensor:
-        vec2 = _tensor(vec2, "addr", "vec2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addr", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addr", "alpha")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "addr", "out")
-        status = c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address), cell)
 
 
-@_changes("TTTSS", "tensor_words_addr_")
-def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
+@_operator("addr", inplace=True)
+def addr_(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. `beta` and `alpha`
     must fit the dtype, and be integers for integers.
 
@@ -8935,23 +3233,9 @@ def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
     tensor([[3., 4.],
             [6., 8.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "addr_", "input")
-    if vec1.__class__ is not _Tensor:
-        vec1 = _tensor(vec1, "addr_", "vec1")
-    if vec2.__class__ is not _Tensor:
-        vec2 = _tensor(vec2, "addr_", "vec2")
-    if beta.__class__ is not _Scalar:
-        beta = _scalar(beta, "addr_", "beta")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "addr_", "alpha")
-    status = c_addr_(input._h, vec1._h, vec2._h, beta, alpha)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("einsum")
 def einsum(equation, *tensors):
     """Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
     operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
@@ -8960,60 +3244,10 @@ def einsum(equation, *tensors):
     >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
     """
-    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
-        tensors = tensors[0]
-    equation = _text(equation, "einsum", "equation")
-    tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
-    cell = _take() if _cells else _Cell()
-    return _made(c_einsum(equation, tensors_list, tensors_len, cell.address), cell)
 
 
-@_makes("TTI", "tensor_words_tensordot")
-def _tensordot_default(input, other, dims=2, *, out=None):
-    """Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
-
-    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
-    torch.Size([2, 4])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tensordot", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "tensordot", "other")
-    if dims.__class__ is not _Int or not _LOW <= dims <= _HIGH:
-        dims = _integer(dims, "tensordot", "dims")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "tensordot", "out")
-        status = c_tensordot_out(input._h, other._h, dims, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_tensordot(input._h, other._h, dims, cell.address), cell)
-
-
-@_makes("TTLL", "tensor_words_tensordot_dims")
-def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
-    """Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tensordot", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "tensordot", "other")
-    dims_self, dims_self_len = _ints(dims_self, "tensordot", "dims_self")
-    dims_other, dims_other_len = _ints(dims_other, "tensordot", "dims_other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "tensordot", "out")
-        status = c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address), cell)
-
-
-@_first(_tensordot_default, _tensordot_dims)
-def tensordot(input, *args, **kwargs):
+@_operator("tensordot tensordot.dims")
+def tensordot(input, other, dims=2, dims_self=None, dims_other=None, *, out=None):
     """tensordot(Tensor input, Tensor other, int dims=2)
     Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
 
@@ -9023,21 +3257,9 @@ def tensordot(input, *args, **kwargs):
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
     torch.Size([2, 4])
     """
-    n = len(args)
-    if not kwargs:
-        if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
-            return _tensordot_default(input, *args)
-        if n == 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
-            return _tensordot_dims(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"other", "dims", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
-            return _tensordot_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"other", "dims_self", "dims_other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
-            return _tensordot_dims(input, *args, **kwargs)
-    raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
 
 
-@_makes("TT", "tensor_words_kron")
+@_operator("kron")
 def kron(input, other, *, out=None):
     """The Kronecker product: every element of `input` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
     the product of both. dtypes are promoted.
@@ -9045,22 +3267,9 @@ def kron(input, other, *, out=None):
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([ 1, 10,  2, 20])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "kron", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "kron", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "kron", "out")
-        status = c_kron_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_kron(input._h, other._h, cell.address), cell)
 
 
-@_makes("TTFU", "tensor_words_cdist")
+@_operator("cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
     the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
@@ -9071,229 +3280,112 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
-    if x1.__class__ is not _Tensor:
-        x1 = _tensor(x1, "cdist", "x1")
-    if x2.__class__ is not _Tensor:
-        x2 = _tensor(x2, "cdist", "x2")
-    if p.__class__ is not _Float:
-        p = _real(p, "cdist", "p")
-    compute_mode = _text(compute_mode, "cdist", "compute_mode")
-    cell = _take() if _cells else _Cell()
-    return _made(c_cdist(x1._h, x2._h, p, compute_mode, cell.address), cell)
 
 
-@_open
+@_operator("to_string")
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
     """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
     `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
     absent, as the elements need.
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "to_string", "input")
-    if precision.__class__ is not _Int or not _LOW <= precision <= _HIGH:
-        precision = _integer(precision, "to_string", "precision")
-    if threshold.__class__ is not _Int or not _LOW <= threshold <= _HIGH:
-        threshold = _integer(threshold, "to_string", "threshold")
-    if edgeitems.__class__ is not _Int or not _LOW <= edgeitems <= _HIGH:
-        edgeitems = _integer(edgeitems, "to_string", "edgeitems")
-    if linewidth.__class__ is not _Int or not _LOW <= linewidth <= _HIGH:
-        linewidth = _integer(linewidth, "to_string", "linewidth")
-    sci_mode = -1 if sci_mode is None else _flag(sci_mode, "to_string", "sci_mode")
-    cell0 = _take() if _cells else _Cell()
-    status = c_to_string(input._h, precision, threshold, edgeitems, linewidth, sci_mode, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _string(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_makes("S", "tensor_words_scalar_operand")
+@_operator("scalar_operand")
 def scalar_operand(value):
     """Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers."""
-    if value.__class__ is not _Scalar:
-        value = _scalar(value, "scalar_operand", "value")
-    cell = _take() if _cells else _Cell()
-    return _made(c_scalar_operand(value, cell.address), cell)
 
 
-@_open
+@_operator("result_type")
 def result_type(tensor1, tensor2):
     """The dtype that arithmetic of the two operands gives.
 
     >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int32), 1.0)
     torch.float32
     """
-    if tensor1.__class__ is not _Tensor:
-        tensor1 = _operand(tensor1, "result_type", "tensor1")
-    if tensor2.__class__ is not _Tensor:
-        tensor2 = _number(tensor2, "result_type", "tensor2")
-    cell0 = _take() if _cells else _Cell()
-    if tensor2.__class__ is _Scalar:
-        status = c_result_type_scalar(tensor1._h, tensor2, cell0.address)
-    else:
-        status = c_result_type(tensor1._h, tensor2._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _dtypes[cell0.e]
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("promote_types")
 def promote_types(type1, type2):
     """The smallest dtype that holds the values of both.
 
     >>> torch.promote_types(torch.uint8, torch.int8)
     torch.int16
     """
-    type1 = -1 if type1 is None else _dtype_code(type1, "promote_types", "type1")
-    type2 = -1 if type2 is None else _dtype_code(type2, "promote_types", "type2")
-    cell0 = _take() if _cells else _Cell()
-    status = c_promote_types(type1, type2, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _dtypes[cell0.e]
-    _put(cell0)
-    return result
 
 
-@_tells("DD", "tensor_words_can_cast")
+@_operator("can_cast")
 def can_cast(from_, to):
     """True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
 
     >>> torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.float32, torch.int32)
     (True, False)
     """
-    from_ = -1 if from_ is None else _dtype_code(from_, "can_cast", "from_")
-    to = -1 if to is None else _dtype_code(to, "can_cast", "to")
-    cell0 = _take() if _cells else _Cell()
-    status = c_can_cast(from_, to, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("set_default_dtype")
 def set_default_dtype(d):
     """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
-    d = -1 if d is None else _dtype_code(d, "set_default_dtype", "d")
-    status = c_set_default_dtype(d)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("get_default_dtype")
 def get_default_dtype():
     """The dtype of float numbers and of factories that are given none: float32 at first.
 
     >>> torch.get_default_dtype()
     torch.float32
     """
-    cell0 = _take() if _cells else _Cell()
-    status = c_get_default_dtype(cell0.address)
-    if status:
-        raise _failure(status)
-    result = _dtypes[cell0.e]
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("set_default_device")
 def set_default_device(device):
     """Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
     those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
     is the CPU.
     """
-    device = _NO_DEVICE if device is None else _device(device, "set_default_device", "device")
-    status = c_set_default_device(device)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("get_default_device")
 def get_default_device():
     """The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts."""
-    cell0 = _take() if _cells else _Cell()
-    status = c_get_default_device(cell0.address)
-    if status:
-        raise _failure(status)
-    result = _device_of(cell0.d)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("set_grad_enabled")
 def set_grad_enabled(enabled):
     """Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
     that start later, keep theirs. In this version nothing is recorded in either case.
     """
-    if enabled.__class__ is not _Bool:
-        enabled = _flag(enabled, "set_grad_enabled", "enabled")
-    status = c_set_grad_enabled(enabled)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("is_grad_enabled")
 def is_grad_enabled():
     """Whether operations of the calling thread are recorded for gradients: true when a thread starts. In this version
     nothing is recorded in either case.
     """
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_grad_enabled(cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("parse_device")
 def parse_device(text):
     """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available."""
-    text = _text(text, "parse_device", "text")
-    cell0 = _take() if _cells else _Cell()
-    status = c_parse_device(text, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _device_of(cell0.d)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("set_num_threads")
 def set_num_threads(n):
     """Sets how many threads one operator may use; at least 1. Results do not depend on it.
 
     >>> torch.set_num_threads(torch.get_num_threads())
     """
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "set_num_threads", "n")
-    status = c_set_num_threads(n)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("get_num_threads")
 def get_num_threads():
     """How many threads one operator may use: the number of processors at first.
 
     >>> torch.get_num_threads() > 0
     True
     """
-    cell0 = _take() if _cells else _Cell()
-    status = c_get_num_threads(cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("cpu_tier")
 def cpu_tier():
     """The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
     one.
@@ -9301,90 +3393,45 @@ def cpu_tier():
     >>> torch.cpu_tier() in ("baseline", "avx2", "avx512")
     True
     """
-    cell0 = _take() if _cells else _Cell()
-    status = c_cpu_tier(cell0.address)
-    if status:
-        raise _failure(status)
-    result = _string(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_tells("T", "tensor_words_is_nonzero")
+@_operator("is_nonzero")
 def is_nonzero(input):
     """Whether the only element of `input` is not zero; other numbers of elements are refused.
 
     >>> torch.is_nonzero(torch.tensor([0.]))
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_nonzero", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_nonzero(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_tells("T", "tensor_words_is_conj")
+@_operator("is_conj")
 def is_conj(input):
     """Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
 
     >>> torch.is_conj(torch.tensor([1j]).conj())
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_conj", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_conj(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_tells("T", "tensor_words_is_neg")
+@_operator("is_neg")
 def is_neg(input):
     """Whether the elements are negated when they are read: never, as libtensor negates at once.
 
     >>> torch.is_neg(torch.tensor([1j]).conj().imag)
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_neg", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_neg(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_tells("TT", "tensor_words_is_same_size")
+@_operator("is_same_size")
 def is_same_size(input, other):
     """Whether both tensors have the same sizes.
 
     >>> torch.is_same_size(torch.ones(2), torch.ones(3))
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_same_size", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "is_same_size", "other")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_same_size(input._h, other._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_makes("V-d--", "tensor_words_rand")
+@_operator("rand")
 def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random numbers from the uniform distribution on [0, 1).
 
@@ -9392,28 +3439,9 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
     >>> torch.rand(3)
     tensor([0.4963, 0.7682, 0.0885])
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "rand", "size")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "rand", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "rand", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "rand", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "rand", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "rand", "out")
-        status = c_rand_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
-@_makes("V-d--", "tensor_words_randn")
+@_operator("randn")
 def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
     have variance 1/2 each.
@@ -9422,84 +3450,10 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     >>> torch.randn(3)
     tensor([ 1.5410, -0.2934, -2.1788])
     """
-    if more:
-        size = (size, *more)
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    size, size_len = _ints(size, "randn", "size")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randn", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randn", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randn", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randn", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "randn", "out")
-        status = c_randn_out(size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
-@_makes("IIL-d--", "tensor_words_randint")
-def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
-
-    >>> _ = torch.manual_seed(0)
-    >>> torch.randint(0, 10, (3,))
-    tensor([4, 9, 3])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
-        low = _integer(low, "randint", "low")
-    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-        high = _integer(high, "randint", "high")
-    size, size_len = _ints(size, "randint", "size")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randint", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randint", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randint", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randint", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "randint", "out")
-        status = c_randint_out(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
-
-
-@_makes("IL-d--", "tensor_words_randint_high")
-def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-        high = _integer(high, "randint", "high")
-    size, size_len = _ints(size, "randint", "size")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randint", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randint", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randint", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randint", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "randint", "out")
-        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
-
-
-@_first(_randint_default, _randint_high)
-def randint(*args, **kwargs):
+@_operator("randint randint.high")
+def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
 
@@ -9510,21 +3464,9 @@ def randint(*args, **kwargs):
     >>> torch.randint(0, 10, (3,))
     tensor([4, 9, 3])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
-            return _randint_default(*args)
-        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
-            return _randint_high(*args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
-            return _randint_default(*args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
-            return _randint_high(*args, **kwargs)
-    raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
-@_makes("I-d--", "tensor_words_randperm")
+@_operator("randperm")
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
 
@@ -9532,27 +3474,9 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     >>> torch.randperm(4)
     tensor([0, 1, 3, 2])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "randperm", "n")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randperm", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randperm", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randperm", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randperm", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "randperm", "out")
-        status = c_randperm_out(n, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
 
 
-@_makes("T-d---", "tensor_words_rand_like")
+@_operator("rand_like")
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """rand with the shape, dtype and device of `input`.
 
@@ -9560,21 +3484,9 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     >>> torch.rand_like(torch.ones(3))
     tensor([0.4963, 0.7682, 0.0885])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rand_like", "input")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "rand_like", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "rand_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "rand_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "rand_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "rand_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("T-d---", "tensor_words_randn_like")
+@_operator("randn_like")
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randn with the shape, dtype and device of `input`.
 
@@ -9582,67 +3494,10 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     >>> torch.randn_like(torch.ones(3))
     tensor([ 1.5410, -0.2934, -2.1788])
     """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "randn_like", "input")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randn_like", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randn_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randn_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randn_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randn_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
 
 
-@_makes("TII-d---", "tensor_words_randint_like")
-def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """randint with the shape, dtype and device of `input`.
-
-    >>> _ = torch.manual_seed(0)
-    >>> torch.randint_like(torch.ones(3), 0, 10)
-    tensor([4., 9., 3.])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "randint_like", "input")
-    if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
-        low = _integer(low, "randint_like", "low")
-    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-        high = _integer(high, "randint_like", "high")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randint_like", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randint_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randint_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
-
-
-@_makes("TI-d---", "tensor_words_randint_like_high")
-def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
-    """Random integers from [0, high) with the shape, dtype and device of `input`."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "randint_like", "input")
-    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-        high = _integer(high, "randint_like", "high")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "randint_like", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "randint_like", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "randint_like", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
-    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
-    cell = _take() if _cells else _Cell()
-    return _made(c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address), cell)
-
-
-@_first(_randint_like_default, _randint_like_high)
-def randint_like(input, *args, **kwargs):
+@_operator("randint_like randint_like.high")
+def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     randint with the shape, dtype and device of `input`.
 
@@ -9653,79 +3508,10 @@ def randint_like(input, *args, **kwargs):
     >>> torch.randint_like(torch.ones(3), 0, 10)
     tensor([4., 9., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
-            return _randint_like_default(input, *args)
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _randint_like_high(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
-            return _randint_like_default(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"} and _is_int(_arg(args, 0, kwargs, "high", _absent)):
-            return _randint_like_high(input, *args, **kwargs)
-    raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
-@_makes("PO-", "tensor_words_normal_tensors", "tensor_words_normal_tensors_scalar")
-def _normal_tensors(mean, std=1, *, generator=None, out=None):
-    """Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
-
-    >>> _ = torch.manual_seed(0)
-    >>> torch.normal(torch.tensor([0.0, 10]), 1)
-    tensor([1.5410, 9.7066])
-    """
-    if mean.__class__ is not _Tensor:
-        mean = _operand(mean, "normal", "mean")
-    if std.__class__ is not _Tensor:
-        std = _number(std, "normal", "std")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "normal", "generator")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "normal", "out")
-        if std.__class__ is _Scalar:
-            status = c_normal_tensors_scalar_out(mean._h, std, None if generator is None else generator._h, out._h)
-        else:
-            status = c_normal_tensors_out(mean._h, std._h, None if generator is None else generator._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if std.__class__ is _Scalar:
-        return _made(c_normal_tensors_scalar(mean._h, std, None if generator is None else generator._h, cell.address), cell)
-    else:
-        return _made(c_normal_tensors(mean._h, std._h, None if generator is None else generator._h, cell.address), cell)
-
-
-@_makes("FFL-d--", "tensor_words_normal_size")
-def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Makes a tensor of shape `size` of normally distributed random numbers."""
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if mean.__class__ is not _Float:
-        mean = _real(mean, "normal", "mean")
-    if std.__class__ is not _Float:
-        std = _real(std, "normal", "std")
-    size, size_len = _ints(size, "normal", "size")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "normal", "generator")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "normal", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "normal", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "normal", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "normal", "out")
-        status = c_normal_size_out(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address), cell)
-
-
-@_first(_normal_tensors, _normal_size)
-def normal(*args, **kwargs):
+@_operator("normal.tensors normal.size")
+def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
     Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 
@@ -9736,57 +3522,10 @@ def normal(*args, **kwargs):
     >>> torch.normal(torch.tensor([0.0, 10]), 1)
     tensor([1.5410, 9.7066])
     """
-    n = len(args)
-    if not kwargs:
-        if 1 <= n <= 2 and _is_operand(args[0]) and (n <= 1 or _is_operand(args[1])):
-            return _normal_tensors(*args)
-        if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
-            return _normal_size(*args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"mean", "std", "generator", "out"} and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
-            return _normal_tensors(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"} and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
-            return _normal_size(*args, **kwargs)
-    raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
-@_makes("T-", "tensor_words_bernoulli")
-def _bernoulli_default(input, *, generator=None, out=None):
-    """Draws 0 or 1 for every element of `input`, which is the probability of 1.
-
-    >>> torch.bernoulli(torch.tensor([0.0, 1]))
-    tensor([0., 1.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bernoulli", "input")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "bernoulli", "generator")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bernoulli", "out")
-        status = c_bernoulli_out(input._h, None if generator is None else generator._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_bernoulli(input._h, None if generator is None else generator._h, cell.address), cell)
-
-
-@_makes("TF-", "tensor_words_bernoulli_p")
-def _bernoulli_p(input, p, *, generator=None):
-    """Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bernoulli", "input")
-    if p.__class__ is not _Float:
-        p = _real(p, "bernoulli", "p")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "bernoulli", "generator")
-    cell = _take() if _cells else _Cell()
-    return _made(c_bernoulli_p(input._h, p, None if generator is None else generator._h, cell.address), cell)
-
-
-@_first(_bernoulli_default, _bernoulli_p)
-def bernoulli(input, *args, **kwargs):
+@_operator("bernoulli bernoulli.p")
+def bernoulli(input, p=None, *, generator=None, out=None):
     """bernoulli(Tensor input, *, Generator generator=None)
     Draws 0 or 1 for every element of `input`, which is the probability of 1.
 
@@ -9796,62 +3535,27 @@ def bernoulli(input, *args, **kwargs):
     >>> torch.bernoulli(torch.tensor([0.0, 1]))
     tensor([0., 1.])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _bernoulli_default(input, *args)
-        if n == 1 and _is_real(args[0]):
-            return _bernoulli_p(input, *args)
-    else:
-        if n <= 0 and kwargs.keys() <= {"generator", "out"}:
-            return _bernoulli_default(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_real(_arg(args, 0, kwargs, "p", _absent)):
-            return _bernoulli_p(input, *args, **kwargs)
-    raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
 
 
-@_makes("TIB-", "tensor_words_multinomial")
+@_operator("multinomial")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions.
 
     >>> torch.multinomial(torch.tensor([0.0, 1, 0]), 2, replacement=True)
     tensor([1, 1])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "multinomial", "input")
-    if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
-        num_samples = _integer(num_samples, "multinomial", "num_samples")
-    if replacement.__class__ is not _Bool:
-        replacement = _flag(replacement, "multinomial", "replacement")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "multinomial", "generator")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "multinomial", "out")
-        status = c_multinomial_out(input._h, num_samples, replacement, None if generator is None else generator._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address), cell)
 
 
-@_makes("T-", "tensor_words_poisson")
+@_operator("poisson")
 def poisson(input, *, generator=None):
     """Draws from the Poisson distributions whose rates are the elements of `input`.
 
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "poisson", "input")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "poisson", "generator")
-    cell = _take() if _cells else _Cell()
-    return _made(c_poisson(input._h, None if generator is None else generator._h, cell.address), cell)
 
 
-@_changes("TFF-", "tensor_words_uniform_")
+@_operator("uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
     """Fills `input` from the uniform distribution on [from_, to).
 
@@ -9859,21 +3563,9 @@ def uniform_(input, from_=0, to=1, *, generator=None):
     >>> torch.empty(3).uniform_(1, 2)
     tensor([1.4963, 1.7682, 1.0885])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "uniform_", "input")
-    if from_.__class__ is not _Float:
-        from_ = _real(from_, "uniform_", "from_")
-    if to.__class__ is not _Float:
-        to = _real(to, "uniform_", "to")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "uniform_", "generator")
-    status = c_uniform_(input._h, from_, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("TFF-", "tensor_words_normal_")
+@_operator("normal_")
 def normal_(input, mean=0, std=1, *, generator=None):
     """Fills `input` from the normal distribution.
 
@@ -9881,72 +3573,10 @@ def normal_(input, mean=0, std=1, *, generator=None):
     >>> torch.empty(3).normal_(10, 1)
     tensor([11.5410,  9.7066,  7.8212])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "normal_", "input")
-    if mean.__class__ is not _Float:
-        mean = _real(mean, "normal_", "mean")
-    if std.__class__ is not _Float:
-        std = _real(std, "normal_", "std")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "normal_", "generator")
-    status = c_normal_(input._h, mean, std, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("T-", "tensor_words_random_")
-def _random__default(input, *, generator=None):
-    """Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
-
-    >>> _ = torch.manual_seed(0)
-    >>> torch.empty(3).random_(0, 10)
-    tensor([4., 9., 3.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "random_", "input")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "random_", "generator")
-    status = c_random_(input._h, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TI-", "tensor_words_random__to")
-def _random__to(input, to, *, generator=None):
-    """Fills `input` with random integers from [0, to)."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "random_", "input")
-    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
-        to = _integer(to, "random_", "to")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "random_", "generator")
-    status = c_random__to(input._h, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TIi-", "tensor_words_random__from")
-def _random__from(input, from_, to=None, *, generator=None):
-    """Fills `input` with random integers from [from_, to)."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "random_", "input")
-    if from_.__class__ is not _Int or not _LOW <= from_ <= _HIGH:
-        from_ = _integer(from_, "random_", "from_")
-    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
-        to = _optional_integer(to, "random_", "to")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "random_", "generator")
-    status = c_random__from(input._h, from_, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_random__default, _random__to, _random__from)
-def random_(input, *args, **kwargs):
+@_operator("random_ random_.to random_.from")
+def random_(input, to=None, from_=None, *, generator=None):
     """random_(Tensor input, *, Generator generator=None)
     Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
 
@@ -9960,61 +3590,10 @@ def random_(input, *args, **kwargs):
     >>> torch.empty(3).random_(0, 10)
     tensor([4., 9., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _random__default(input, *args)
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _random__to(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
-            return _random__from(input, *args)
-    else:
-        if n <= 0 and kwargs.keys() <= {"generator"}:
-            return _random__default(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"to", "generator"} and _is_int(_arg(args, 0, kwargs, "to", _absent)):
-            return _random__to(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"from_", "to", "generator"} and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
-            return _random__from(input, *args, **kwargs)
-    raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
 
 
-@_changes("TF-", "tensor_words_bernoulli_")
-def _bernoulli__default(input, p=0.5, *, generator=None):
-    """Fills `input` with 1 with probability `p`, otherwise 0.
-
-    >>> _ = torch.manual_seed(0)
-    >>> torch.empty(3).bernoulli_(0.5)
-    tensor([0., 0., 1.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bernoulli_", "input")
-    if p.__class__ is not _Float:
-        p = _real(p, "bernoulli_", "p")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "bernoulli_", "generator")
-    status = c_bernoulli_(input._h, p, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TT-", "tensor_words_bernoulli__tensor")
-def _bernoulli__tensor(input, p, *, generator=None):
-    """Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bernoulli_", "input")
-    if p.__class__ is not _Tensor:
-        p = _tensor(p, "bernoulli_", "p")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "bernoulli_", "generator")
-    status = c_bernoulli__tensor(input._h, p._h, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_bernoulli__default, forms=(_bernoulli__default, _bernoulli__tensor))
-def bernoulli_(input, *args, **kwargs):
+@_operator("bernoulli_ bernoulli_.tensor")
+def bernoulli_(input, p=0.5, *, generator=None):
     """bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
     Fills `input` with 1 with probability `p`, otherwise 0.
 
@@ -10025,21 +3604,9 @@ def bernoulli_(input, *args, **kwargs):
     >>> torch.empty(3).bernoulli_(0.5)
     tensor([0., 0., 1.])
     """
-    n = len(args)
-    if not kwargs:
-        if n <= 1 and (n <= 0 or _is_real(args[0])):
-            return _bernoulli__default(input, *args)
-        if n == 1 and _is_tensor(args[0]):
-            return _bernoulli__tensor(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
-            return _bernoulli__default(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"p", "generator"} and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
-            return _bernoulli__tensor(input, *args, **kwargs)
-    raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
 
 
-@_changes("TF-", "tensor_words_exponential_")
+@_operator("exponential_")
 def exponential_(input, lambd=1, *, generator=None):
     """Fills `input` from the exponential distribution of rate `lambd`.
 
@@ -10047,19 +3614,9 @@ def exponential_(input, lambd=1, *, generator=None):
     >>> torch.empty(3).exponential_()
     tensor([3.5083, 1.2304, 0.6150])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "exponential_", "input")
-    if lambd.__class__ is not _Float:
-        lambd = _real(lambd, "exponential_", "lambd")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "exponential_", "generator")
-    status = c_exponential_(input._h, lambd, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("TFF-", "tensor_words_cauchy_")
+@_operator("cauchy_")
 def cauchy_(input, median=0, sigma=1, *, generator=None):
     """Fills `input` from the Cauchy distribution.
 
@@ -10067,21 +3624,9 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
     >>> torch.empty(3).cauchy_()
     tensor([10.5977,  0.7648, -0.1283])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cauchy_", "input")
-    if median.__class__ is not _Float:
-        median = _real(median, "cauchy_", "median")
-    if sigma.__class__ is not _Float:
-        sigma = _real(sigma, "cauchy_", "sigma")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "cauchy_", "generator")
-    status = c_cauchy_(input._h, median, sigma, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("TFF-", "tensor_words_log_normal_")
+@_operator("log_normal_")
 def log_normal_(input, mean=1, std=2, *, generator=None):
     """Fills `input` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
 
@@ -10089,21 +3634,9 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
     >>> torch.empty(3).log_normal_()
     tensor([5.9263e+01, 1.5116e+00, 3.4819e-02])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log_normal_", "input")
-    if mean.__class__ is not _Float:
-        mean = _real(mean, "log_normal_", "mean")
-    if std.__class__ is not _Float:
-        std = _real(std, "log_normal_", "std")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "log_normal_", "generator")
-    status = c_log_normal_(input._h, mean, std, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_changes("TF-", "tensor_words_geometric_")
+@_operator("geometric_")
 def geometric_(input, p, *, generator=None):
     """Fills `input` from the geometric distribution with success probability `p`.
 
@@ -10111,116 +3644,50 @@ def geometric_(input, p, *, generator=None):
     >>> torch.empty(3).geometric_(0.5)
     tensor([1., 1., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "geometric_", "input")
-    if p.__class__ is not _Float:
-        p = _real(p, "geometric_", "p")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "geometric_", "generator")
-    status = c_geometric_(input._h, p, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("manual_seed")
 def manual_seed(seed):
     """Restarts the default generator from `seed`."""
-    if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
-        seed = _integer(seed, "manual_seed", "seed")
-    status = c_manual_seed(seed)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("default_generator")
 def default_generator():
     """The generator that random functions use when they are given none."""
-    cell0 = _take() if _cells else _Cell()
-    status = c_default_generator(cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_generator(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("generator_new")
 def generator_new(*, device=None):
     """Makes a generator with PyTorch's initial seed."""
-    device = _NO_DEVICE if device is None else _device(device, "generator_new", "device")
-    cell0 = _take() if _cells else _Cell()
-    status = c_generator_new(device, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_generator(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("generator_manual_seed")
 def generator_manual_seed(input, seed):
     """Restarts the generator from `seed`; negative seeds count as their two's complement."""
-    if input.__class__ is not _Generator:
-        input = _generator(input, "generator_manual_seed", "input")
-    if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
-        seed = _integer(seed, "generator_manual_seed", "seed")
-    status = c_generator_manual_seed(input._h, seed)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("generator_seed")
 def generator_seed(input):
     """Restarts the generator from a seed of the operating system's, and returns it."""
-    if input.__class__ is not _Generator:
-        input = _generator(input, "generator_seed", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_generator_seed(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("generator_initial_seed")
 def generator_initial_seed(input):
     """The seed that the generator last started from."""
-    if input.__class__ is not _Generator:
-        input = _generator(input, "generator_initial_seed", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_generator_initial_seed(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("generator_get_state")
 def generator_get_state(input):
     """The generator's state as a uint8 tensor, in PyTorch's layout."""
-    if input.__class__ is not _Generator:
-        input = _generator(input, "generator_get_state", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_generator_get_state(input._h, cell.address), cell)
 
 
-@_open
+@_operator("generator_set_state")
 def generator_set_state(input, state):
     """Continues from a state of generator_get_state."""
-    if input.__class__ is not _Generator:
-        input = _generator(input, "generator_set_state", "input")
-    if state.__class__ is not _Tensor:
-        state = _tensor(state, "generator_set_state", "state")
-    status = c_generator_set_state(input._h, state._h)
-    if status:
-        raise _failure(status)
 
 
-@_makes("TlBd", "tensor_words_sum")
-def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
+@_operator("sum")
+def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
     added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
@@ -10228,284 +3695,77 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
     >>> torch.sum(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([4, 6])
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sum", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "sum", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "sum", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "sum", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sum", "out")
-        status = c_sum_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
-@_makes("TlBd", "tensor_words_nansum")
-def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
+@_operator("nansum")
+def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
     tensor(3.)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nansum", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "nansum", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "nansum", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "nansum", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "nansum", "out")
-        status = c_nansum_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
-@_makes("TiBd", "tensor_words_prod")
-def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
+@_operator("prod")
+def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
     Integers and bool give int64 unless `dtype` is given. An empty product is 1.
 
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([3, 8])
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "prod", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "prod", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "prod", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "prod", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "prod", "out")
-        status = c_prod_out(input._h, dim, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_prod(input._h, dim, keepdim, dtype, cell.address), cell)
 
 
-@_makes("TlBd", "tensor_words_mean")
-def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
+@_operator("mean")
+def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
 
     >>> torch.mean(torch.tensor([1., 2., 6.]))
     tensor(3.)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mean", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "mean", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "mean", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "mean", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "mean", "out")
-        status = c_mean_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
-@_makes("TlBd", "tensor_words_nanmean")
-def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
+@_operator("nanmean")
+def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
     tensor(1.5000)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nanmean", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "nanmean", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "nanmean", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "nanmean", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "nanmean", "out")
-        status = c_nanmean_out(input._h, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address), cell)
 
 
-@_makes("TlB", "tensor_words_any")
-def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("any")
+def any(input, dim=None, keepdim=False, *, out=None):
     """Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
     `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.any(torch.tensor([[True, False], [True, True]]), 0)
     tensor([True, True])
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "any", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "any", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "any", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "any", "out")
-        status = c_any_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_any(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
-@_makes("TlB", "tensor_words_all")
-def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("all")
+def all(input, dim=None, keepdim=False, *, out=None):
     """Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
     `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.all(torch.tensor([[True, False], [True, True]]), 0)
     tensor([ True, False])
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "all", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "all", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "all", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "all", "out")
-        status = c_all_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_all(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
-@_makes("Tl", "tensor_words_count_nonzero")
-def count_nonzero(input, dim=None, *, axis=_absent):
+@_operator("count_nonzero")
+def count_nonzero(input, dim=None):
     """Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
 
     >>> torch.count_nonzero(torch.tensor([0, 3, 4]))
     tensor(2)
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "count_nonzero", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "count_nonzero", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_count_nonzero(input._h, dim, dim_len, cell.address), cell)
 
 
-@_makes("TB", "tensor_words_std")
-def _std_default(input, unbiased=True):
-    """Standard deviation of all elements; `unbiased` divides by one less than their number.
-
-    >>> torch.std(torch.tensor([1.0, 3]))
-    tensor(1.4142)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "std", "input")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "std", "unbiased")
-    cell = _take() if _cells else _Cell()
-    return _made(c_std(input._h, unbiased, cell.address), cell)
-
-
-@_makes("TlBB", "tensor_words_std_dim")
-def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_absent):
-    """Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "std", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "std", "unbiased")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "std", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "std", "out")
-        status = c_std_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
-
-
-@_makes("TlsB", "tensor_words_std_correction")
-def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
-    """Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
-
-    >>> torch.std(torch.tensor([1., 2., 6.]), correction=0)
-    tensor(2.1602)
-    """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "std", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
-    correction = _NO_SCALAR if correction is None else _scalar(correction, "std", "correction")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "std", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "std", "out")
-        status = c_std_correction_out(input._h, dim, dim_len, correction, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
-
-
-@_first(_std_default, _std_dim, _std_correction)
-def std(input, *args, **kwargs):
+@_operator("std std.dim std.correction")
+def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=None):
     """std(Tensor input, bool unbiased=True)
     Standard deviation of all elements; `unbiased` divides by one less than their number.
 
@@ -10520,96 +3780,10 @@ def std(input, *args, **kwargs):
     >>> torch.std(torch.tensor([1.0, 3]))
     tensor(1.4142)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 1 and (n <= 0 or _is_bool(args[0])):
-            return _std_default(input, *args)
-        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
-            return _std_dim(input, *args)
-        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
-            return _std_correction(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-            return _std_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-            return _std_dim(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-            return _std_correction(input, *args, **kwargs)
-    raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
-@_makes("TB", "tensor_words_var")
-def _var_default(input, unbiased=True):
-    """Variance of all elements; `unbiased` divides by one less than their number.
-
-    >>> torch.var(torch.tensor([1.0, 3]))
-    tensor(2.)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "var", "input")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "var", "unbiased")
-    cell = _take() if _cells else _Cell()
-    return _made(c_var(input._h, unbiased, cell.address), cell)
-
-
-@_makes("TlBB", "tensor_words_var_dim")
-def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_absent):
-    """Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "var", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "var", "unbiased")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "var", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "var", "out")
-        status = c_var_dim_out(input._h, dim, dim_len, unbiased, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address), cell)
-
-
-@_makes("TlsB", "tensor_words_var_correction")
-def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
-    """Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
-
-    >>> torch.var(torch.tensor([1., 2., 6.]), correction=0)
-    tensor(4.6667)
-    """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "var", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
-    correction = _NO_SCALAR if correction is None else _scalar(correction, "var", "correction")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "var", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "var", "out")
-        status = c_var_correction_out(input._h, dim, dim_len, correction, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address), cell)
-
-
-@_first(_var_default, _var_dim, _var_correction)
-def var(input, *args, **kwargs):
+@_operator("var var.dim var.correction")
+def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=None):
     """var(Tensor input, bool unbiased=True)
     Variance of all elements; `unbiased` divides by one less than their number.
 
@@ -10624,114 +3798,10 @@ def var(input, *args, **kwargs):
     >>> torch.var(torch.tensor([1.0, 3]))
     tensor(2.)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 1 and (n <= 0 or _is_bool(args[0])):
-            return _var_default(input, *args)
-        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
-            return _var_dim(input, *args)
-        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
-            return _var_correction(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-            return _var_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-            return _var_dim(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim", "out"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-            return _var_correction(input, *args, **kwargs)
-    raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
-_std_mean_default_result = _result_type("std_mean", ("std", "mean"))
-
-
-@_several(_std_mean_default_result, "TB", "tensor_words_std_mean")
-def _std_mean_default(input, unbiased=True):
-    """Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
-
-    >>> torch.std_mean(torch.tensor([1.0, 3]))
-    torch.return_types.std_mean(
-    std=tensor(1.4142),
-    mean=tensor(2.))
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "std_mean", "input")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "std_mean", "unbiased")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_std_mean(input._h, unbiased, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _std_mean_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-_std_mean_dim_result = _result_type("std_mean", ("std", "mean"))
-
-
-@_several(_std_mean_dim_result, "TlBB", "tensor_words_std_mean_dim")
-def _std_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
-    """Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "std_mean", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "std_mean", "dim")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "std_mean", "unbiased")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "std_mean", "keepdim")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_std_mean_dim(input._h, dim, dim_len, unbiased, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _std_mean_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-_std_mean_correction_result = _result_type("std_mean", ("std", "mean"))
-
-
-@_several(_std_mean_correction_result, "TlsB", "tensor_words_std_mean_correction")
-def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
-    """Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
-
-    >>> torch.std_mean(torch.tensor([1., 2., 6.]), correction=0)
-    (tensor(2.1602), tensor(3.))
-    """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "std_mean", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "std_mean", "dim")
-    correction = _NO_SCALAR if correction is None else _scalar(correction, "std_mean", "correction")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "std_mean", "keepdim")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_std_mean_correction(input._h, dim, dim_len, correction, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _std_mean_correction_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_first(_std_mean_default, _std_mean_dim, _std_mean_correction)
-def std_mean(input, *args, **kwargs):
+@_operator("std_mean std_mean.dim std_mean.correction", results="std mean")
+def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """std_mean(Tensor input, bool unbiased=True)
     Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
 
@@ -10748,114 +3818,10 @@ def std_mean(input, *args, **kwargs):
     std=tensor(1.4142),
     mean=tensor(2.))
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 1 and (n <= 0 or _is_bool(args[0])):
-            return _std_mean_default(input, *args)
-        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
-            return _std_mean_dim(input, *args)
-        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
-            return _std_mean_correction(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-            return _std_mean_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-            return _std_mean_dim(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-            return _std_mean_correction(input, *args, **kwargs)
-    raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
-_var_mean_default_result = _result_type("var_mean", ("var", "mean"))
-
-
-@_several(_var_mean_default_result, "TB", "tensor_words_var_mean")
-def _var_mean_default(input, unbiased=True):
-    """Variance and mean of all elements; `unbiased` divides by one less than their number.
-
-    >>> torch.var_mean(torch.tensor([1.0, 3]))
-    torch.return_types.var_mean(
-    var=tensor(2.),
-    mean=tensor(2.))
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "var_mean", "input")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "var_mean", "unbiased")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_var_mean(input._h, unbiased, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _var_mean_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-_var_mean_dim_result = _result_type("var_mean", ("var", "mean"))
-
-
-@_several(_var_mean_dim_result, "TlBB", "tensor_words_var_mean_dim")
-def _var_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
-    """Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "var_mean", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "var_mean", "dim")
-    if unbiased.__class__ is not _Bool:
-        unbiased = _flag(unbiased, "var_mean", "unbiased")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "var_mean", "keepdim")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_var_mean_dim(input._h, dim, dim_len, unbiased, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _var_mean_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-_var_mean_correction_result = _result_type("var_mean", ("var", "mean"))
-
-
-@_several(_var_mean_correction_result, "TlsB", "tensor_words_var_mean_correction")
-def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
-    """Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
-
-    >>> torch.var_mean(torch.tensor([1., 2., 6.]), correction=0)
-    (tensor(4.6667), tensor(3.))
-    """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "var_mean", "input")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "var_mean", "dim")
-    correction = _NO_SCALAR if correction is None else _scalar(correction, "var_mean", "correction")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "var_mean", "keepdim")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_var_mean_correction(input._h, dim, dim_len, correction, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _var_mean_correction_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_first(_var_mean_default, _var_mean_dim, _var_mean_correction)
-def var_mean(input, *args, **kwargs):
+@_operator("var_mean var_mean.dim var_mean.correction", results="var mean")
+def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """var_mean(Tensor input, bool unbiased=True)
     Variance and mean of all elements; `unbiased` divides by one less than their number.
 
@@ -10872,88 +3838,10 @@ def var_mean(input, *args, **kwargs):
     var=tensor(2.),
     mean=tensor(2.))
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 1 and (n <= 0 or _is_bool(args[0])):
-            return _var_mean_default(input, *args)
-        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
-            return _var_mean_dim(input, *args)
-        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
-            return _var_mean_correction(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"unbiased"} and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
-            return _var_mean_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "unbiased", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-            return _var_mean_dim(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"dim", "correction", "keepdim"} and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", None)):
-            return _var_mean_correction(input, *args, **kwargs)
-    raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
-@_makes("TslBd", "tensor_words_norm")
-def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
-    """Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
-    of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Complex inputs give real norms. `dtype` converts elements first.
-
-    >>> torch.norm(torch.tensor([3., 4.]), 2)
-    tensor(5.)
-    """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "norm", "input")
-    p = _NO_SCALAR if p is None else _scalar(p, "norm", "p")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "norm", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "norm", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "norm", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "norm", "out")
-        status = c_norm_out(input._h, p, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
-
-
-@_makes("TUlBd", "tensor_words_norm_name")
-def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
-    """As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
-
-    >>> torch.norm(torch.tensor([3., 4.]), 'fro')
-    tensor(5.)
-    """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "norm", "input")
-    p = _text(p, "norm", "p")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "norm", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "norm", "keepdim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "norm", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "norm", "out")
-        status = c_norm_name_out(input._h, p, dim, dim_len, keepdim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address), cell)
-
-
-@_first(_norm_default, _norm_name)
-def norm(input, *args, **kwargs):
+@_operator("norm norm.name")
+def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
     """norm(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
     Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
     of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -10965,157 +3853,30 @@ def norm(input, *args, **kwargs):
     >>> torch.norm(torch.tensor([3., 4.]), 2)
     tensor(5.)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 3 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
-            return _norm_default(input, *args)
-        if 1 <= n <= 3 and _is_text(args[0]) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
-            return _norm_name(input, *args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-            return _norm_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"} and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
-            return _norm_name(input, *args, **kwargs)
-    raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
 
 
-@_makes("TLB", "tensor_words_amax")
-def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("amax")
+def amax(input, dim=(), keepdim=False, *, out=None):
     """The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Reducing a dimension of size 0 is an error, for there is no largest of nothing.
 
     >>> torch.amax(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([3, 4])
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "amax", "input")
-    if dim is None:
-        dim = ()
-    dim, dim_len = _ints(dim, "amax", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "amax", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "amax", "out")
-        status = c_amax_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_amax(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
-@_makes("TLB", "tensor_words_amin")
-def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("amin")
+def amin(input, dim=(), keepdim=False, *, out=None):
     """The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
 
     >>> torch.amin(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([1, 2])
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "amin", "input")
-    if dim is None:
-        dim = ()
-    dim, dim_len = _ints(dim, "amin", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "amin", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "amin", "out")
-        status = c_amin_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_amin(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
-@_makes("T", "tensor_words_max")
-def _max_default(input, *, out=None):
-    """The largest of all elements, NaN where there is one. An input without elements is an error.
-
-    >>> torch.max(torch.tensor([1, 4, 3]))
-    tensor(4)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "max", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "max", "out")
-        status = c_max_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_max(input._h, cell.address), cell)
-
-
-_max_dim_result = _result_type("max", ("values", "indices"))
-
-
-@_several(_max_dim_result, "TIB", "tensor_words_max_dim")
-def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
-    """The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
-
-    >>> torch.max(torch.tensor([[1, 4], [3, 2]]), 0)[1]
-    tensor([1, 0])
-    """
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "max", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "max", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "max", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "max")
-        status = c_max_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _max_dim_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_max_dim(input._h, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _max_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_makes("TT", "tensor_words_max_other")
-def _max_other(input, other, *, out=None):
-    """As `maximum`: the larger of two elements, NaN where either is."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "max", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "max", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "max", "out")
-        status = c_max_other_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_max_other(input._h, other._h, cell.address), cell)
-
-
-@_first(_max_default, _max_dim, _max_other)
-def max(input, *args, **kwargs):
+@_operator("max max.dim max.other", results="values indices")
+def max(input, dim=None, keepdim=False, other=None, *, out=None):
     """max(Tensor input)
     The largest of all elements, NaN where there is one. An input without elements is an error.
 
@@ -11128,101 +3889,10 @@ def max(input, *args, **kwargs):
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _max_default(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
-            return _max_dim(input, *args)
-        if n == 1 and _is_tensor(args[0]):
-            return _max_other(input, *args)
-    else:
-        if n <= 0 and kwargs.keys() <= {"out"}:
-            return _max_default(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-            return _max_dim(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
-            return _max_other(input, *args, **kwargs)
-    raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
-@_makes("T", "tensor_words_min")
-def _min_default(input, *, out=None):
-    """The smallest of all elements, NaN where there is one. An input without elements is an error.
-
-    >>> torch.min(torch.tensor([1, 4, 3]))
-    tensor(1)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "min", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "min", "out")
-        status = c_min_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_min(input._h, cell.address), cell)
-
-
-_min_dim_result = _result_type("min", ("values", "indices"))
-
-
-@_several(_min_dim_result, "TIB", "tensor_words_min_dim")
-def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
-    """The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
-
-    >>> torch.min(torch.tensor([[1, 4], [3, 2]]), 0)[1]
-    tensor([0, 1])
-    """
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "min", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "min", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "min", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "min")
-        status = c_min_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _min_dim_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_min_dim(input._h, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _min_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_makes("TT", "tensor_words_min_other")
-def _min_other(input, other, *, out=None):
-    """As `minimum`: the smaller of two elements, NaN where either is."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "min", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "min", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "min", "out")
-        status = c_min_other_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_min_other(input._h, other._h, cell.address), cell)
-
-
-@_first(_min_default, _min_dim, _min_other)
-def min(input, *args, **kwargs):
+@_operator("min min.dim min.other", results="values indices")
+def min(input, dim=None, keepdim=False, other=None, *, out=None):
     """min(Tensor input)
     The smallest of all elements, NaN where there is one. An input without elements is an error.
 
@@ -11235,225 +3905,90 @@ def min(input, *args, **kwargs):
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _min_default(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
-            return _min_dim(input, *args)
-        if n == 1 and _is_tensor(args[0]):
-            return _min_other(input, *args)
-    else:
-        if n <= 0 and kwargs.keys() <= {"out"}:
-            return _min_default(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-            return _min_dim(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"other", "out"} and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
-            return _min_other(input, *args, **kwargs)
-    raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
-_aminmax_default_result = _result_type("aminmax", ("min", "max"))
-
-
-@_several(_aminmax_default_result, "TiB", "tensor_words_aminmax")
-def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
+@_operator("aminmax", results="min max")
+def aminmax(input, *, dim=None, keepdim=False, out=None):
     """The smallest and the largest elements along `dim`, or of all.
 
     >>> torch.aminmax(torch.tensor([1, 4, 3])).max
     tensor(4)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "aminmax", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "aminmax", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "aminmax", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "aminmax")
-        status = c_aminmax_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _aminmax_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_aminmax(input._h, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _aminmax_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-@_makes("TiB", "tensor_words_argmax")
-def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("argmax")
+def argmax(input, dim=None, keepdim=False, *, out=None):
     """The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
 
     >>> torch.argmax(torch.tensor([1, 4, 3]))
     tensor(1)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "argmax", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "argmax", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "argmax", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "argmax", "out")
-        status = c_argmax_out(input._h, dim, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_argmax(input._h, dim, keepdim, cell.address), cell)
 
 
-@_makes("TiB", "tensor_words_argmin")
-def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("argmin")
+def argmin(input, dim=None, keepdim=False, *, out=None):
     """The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
 
     >>> torch.argmin(torch.tensor([1, 4, 3]))
     tensor(0)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "argmin", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "argmin", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "argmin", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "argmin", "out")
-        status = c_argmin_out(input._h, dim, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_argmin(input._h, dim, keepdim, cell.address), cell)
 
 
-@_makes("T", "tensor_words_floor")
+@_operator("floor")
 def floor(input, *, out=None):
     """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "floor", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "floor", "out")
-        status = c_floor_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_floor(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_floor_")
+@_operator("floor", inplace=True)
 def floor_(input):
     """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "floor_", "input")
-    status = c_floor_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_ceil")
+@_operator("ceil")
 def ceil(input, *, out=None):
     """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ceil", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "ceil", "out")
-        status = c_ceil_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_ceil(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_ceil_")
+@_operator("ceil", inplace=True)
 def ceil_(input):
     """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ceil_", "input")
-    status = c_ceil_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_trunc")
+@_operator("trunc")
 def trunc(input, *, out=None):
     """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "trunc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "trunc", "out")
-        status = c_trunc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_trunc(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_trunc_")
+@_operator("trunc", inplace=True)
 def trunc_(input):
     """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "trunc_", "input")
-    status = c_trunc_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_fix")
+@_operator("fix")
 def fix(input, *, out=None):
     """Another name of `trunc`.
     Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
@@ -11461,20 +3996,9 @@ def fix(input, *, out=None):
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fix", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "fix", "out")
-        status = c_fix_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_fix(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_fix_")
+@_operator("fix", inplace=True)
 def fix_(input):
     """Another name of `trunc`.
     Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
@@ -11482,15 +4006,9 @@ def fix_(input):
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fix_", "input")
-    status = c_fix_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TI", "tensor_words_round")
+@_operator("round")
 def round(input, *, decimals=0, out=None):
     """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
     negative). Integers stay as they are and accept no decimals.
@@ -11500,22 +4018,9 @@ def round(input, *, decimals=0, out=None):
     >>> torch.round(torch.tensor([1.234]), decimals=2)
     tensor([1.2300])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "round", "input")
-    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
-        decimals = _integer(decimals, "round", "decimals")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "round", "out")
-        status = c_round_out(input._h, decimals, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_round(input._h, decimals, cell.address), cell)
 
 
-@_changes("TI", "tensor_words_round_")
+@_operator("round", inplace=True)
 def round_(input, *, decimals=0):
     """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
     negative). Integers stay as they are and accept no decimals.
@@ -11525,101 +4030,28 @@ def round_(input, *, decimals=0):
     >>> torch.round(torch.tensor([1.234]), decimals=2)
     tensor([1.2300])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "round_", "input")
-    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
-        decimals = _integer(decimals, "round_", "decimals")
-    status = c_round_(input._h, decimals)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_frac")
+@_operator("frac")
 def frac(input, *, out=None):
     """What `trunc` cuts off every element, with its sign. Integers are refused.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "frac", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "frac", "out")
-        status = c_frac_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_frac(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_frac_")
+@_operator("frac", inplace=True)
 def frac_(input):
     """What `trunc` cuts off every element, with its sign. Integers are refused.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "frac_", "input")
-    status = c_frac_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("Ttt", "tensor_words_clamp_tensor")
-def _clamp_tensor(input, min=None, max=None, *, out=None):
-    """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
-    tensor([2., 3.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp", "input")
-    if min is not None and min.__class__ is not _Tensor:
-        min = _tensor(min, "clamp", "min")
-    if max is not None and max.__class__ is not _Tensor:
-        max = _tensor(max, "clamp", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clamp", "out")
-        status = c_clamp_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
-
-
-@_makes("Tss", "tensor_words_clamp")
-def _clamp_default(input, min=None, max=None, *, out=None):
-    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clamp", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clamp", "out")
-        status = c_clamp_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_clamp(input._h, min, max, cell.address), cell)
-
-
-@_first(_clamp_tensor, _clamp_default)
-def clamp(input, *args, **kwargs):
+@_operator("clamp.tensor clamp")
+def clamp(input, min=None, max=None, *, out=None):
     """clamp(Tensor input, Tensor min=None, Tensor max=None)
     `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -11631,60 +4063,10 @@ def clamp(input, *args, **kwargs):
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
-            return _clamp_tensor(input, *args)
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
-            return _clamp_default(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-            return _clamp_tensor(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-            return _clamp_default(input, *args, **kwargs)
-    raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
-@_changes("Ttt", "tensor_words_clamp_tensor_")
-def _clamp__tensor(input, min=None, max=None):
-    """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
-    tensor([2., 3.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_", "input")
-    if min is not None and min.__class__ is not _Tensor:
-        min = _tensor(min, "clamp_", "min")
-    if max is not None and max.__class__ is not _Tensor:
-        max = _tensor(max, "clamp_", "max")
-    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("Tss", "tensor_words_clamp_")
-def _clamp__default(input, min=None, max=None):
-    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clamp_", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clamp_", "max")
-    status = c_clamp_(input._h, min, max)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_clamp__tensor, _clamp__default)
-def clamp_(input, *args, **kwargs):
+@_operator("clamp.tensor clamp", inplace=True)
+def clamp_(input, min=None, max=None):
     """clamp_(Tensor input, Tensor min=None, Tensor max=None)
     `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -11696,69 +4078,10 @@ def clamp_(input, *args, **kwargs):
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
-            return _clamp__tensor(input, *args)
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
-            return _clamp__default(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-            return _clamp__tensor(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-            return _clamp__default(input, *args, **kwargs)
-    raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
-@_makes("Ttt", "tensor_words_clip_tensor")
-def _clip_tensor(input, min=None, max=None, *, out=None):
-    """Another name of `clamp`.
-    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
-    tensor([2., 3.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip", "input")
-    if min is not None and min.__class__ is not _Tensor:
-        min = _tensor(min, "clip", "min")
-    if max is not None and max.__class__ is not _Tensor:
-        max = _tensor(max, "clip", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clip", "out")
-        status = c_clip_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address), cell)
-
-
-@_makes("Tss", "tensor_words_clip")
-def _clip_default(input, min=None, max=None, *, out=None):
-    """Another name of `clamp`.
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clip", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clip", "out")
-        status = c_clip_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_clip(input._h, min, max, cell.address), cell)
-
-
-@_first(_clip_tensor, _clip_default)
-def clip(input, *args, **kwargs):
+@_operator("clip.tensor clip")
+def clip(input, min=None, max=None, *, out=None):
     """clip(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
     `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
@@ -11772,59 +4095,10 @@ def clip(input, *args, **kwargs):
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
-            return _clip_tensor(input, *args)
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
-            return _clip_default(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-            return _clip_tensor(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"min", "max", "out"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-            return _clip_default(input, *args, **kwargs)
-    raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
-@_changes("Ttt", "tensor_words_clip_tensor_")
-def _clip__tensor(input, min=None, max=None):
-    """Another name of `clamp`.
-    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
-    tensor([2., 3.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip_", "input")
-    if min is not None and min.__class__ is not _Tensor:
-        min = _tensor(min, "clip_", "min")
-    if max is not None and max.__class__ is not _Tensor:
-        max = _tensor(max, "clip_", "max")
-    status = c_clip_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("Tss", "tensor_words_clip_")
-def _clip__default(input, min=None, max=None):
-    """Another name of `clamp`.
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip_", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
-    status = c_clip_(input._h, min, max)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_clip__tensor, _clip__default)
-def clip_(input, *args, **kwargs):
+@_operator("clip.tensor clip", inplace=True)
+def clip_(input, min=None, max=None):
     """clip_(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
     `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
@@ -11838,539 +4112,191 @@ def clip_(input, *args, **kwargs):
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    n = len(args)
-    if not kwargs:
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
-            return _clip__tensor(input, *args)
-        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
-            return _clip__default(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
-            return _clip__tensor(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"min", "max"} and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-            return _clip__default(input, *args, **kwargs)
-    raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
-@_makes("TO", "tensor_words_clamp_min", "tensor_words_clamp_min_scalar")
+@_operator("clamp_min")
 def clamp_min(input, min, *, out=None):
     """Limits every element to at least `min`: `clamp` with one bound.
 
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_min", "input")
-    if min.__class__ is not _Tensor:
-        min = _number(min, "clamp_min", "min")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clamp_min", "out")
-        if min.__class__ is _Scalar:
-            status = c_clamp_min_scalar_out(input._h, min, out._h)
-        else:
-            status = c_clamp_min_out(input._h, min._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if min.__class__ is _Scalar:
-        return _made(c_clamp_min_scalar(input._h, min, cell.address), cell)
-    else:
-        return _made(c_clamp_min(input._h, min._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_clamp_min_", "tensor_words_clamp_min_scalar_")
+@_operator("clamp_min", inplace=True)
 def clamp_min_(input, min):
     """Limits every element to at least `min`: `clamp` with one bound.
 
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_min_", "input")
-    if min.__class__ is not _Tensor:
-        min = _number(min, "clamp_min_", "min")
-    if min.__class__ is _Scalar:
-        status = c_clamp_min_scalar_(input._h, min)
-    else:
-        status = c_clamp_min_(input._h, min._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TO", "tensor_words_clamp_max", "tensor_words_clamp_max_scalar")
+@_operator("clamp_max")
 def clamp_max(input, max, *, out=None):
     """Limits every element to at most `max`: `clamp` with one bound.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_max", "input")
-    if max.__class__ is not _Tensor:
-        max = _number(max, "clamp_max", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clamp_max", "out")
-        if max.__class__ is _Scalar:
-            status = c_clamp_max_scalar_out(input._h, max, out._h)
-        else:
-            status = c_clamp_max_out(input._h, max._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if max.__class__ is _Scalar:
-        return _made(c_clamp_max_scalar(input._h, max, cell.address), cell)
-    else:
-        return _made(c_clamp_max(input._h, max._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_clamp_max_", "tensor_words_clamp_max_scalar_")
+@_operator("clamp_max", inplace=True)
 def clamp_max_(input, max):
     """Limits every element to at most `max`: `clamp` with one bound.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_max_", "input")
-    if max.__class__ is not _Tensor:
-        max = _number(max, "clamp_max_", "max")
-    if max.__class__ is _Scalar:
-        status = c_clamp_max_scalar_(input._h, max)
-    else:
-        status = c_clamp_max_(input._h, max._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_maximum")
+@_operator("maximum")
 def maximum(input, other, *, out=None):
     """The larger of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
 
     >>> torch.maximum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., nan])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "maximum", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "maximum", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "maximum", "out")
-        status = c_maximum_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_maximum(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_minimum")
+@_operator("minimum")
 def minimum(input, other, *, out=None):
     """The smaller of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
 
     >>> torch.minimum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., nan])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "minimum", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "minimum", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "minimum", "out")
-        status = c_minimum_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_minimum(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_fmax")
+@_operator("fmax")
 def fmax(input, other, *, out=None):
     """The larger of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
 
     >>> torch.fmax(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fmax", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "fmax", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "fmax", "out")
-        status = c_fmax_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_fmax(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_fmin")
+@_operator("fmin")
 def fmin(input, other, *, out=None):
     """The smaller of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
 
     >>> torch.fmin(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "fmin", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "fmin", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "fmin", "out")
-        status = c_fmin_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_fmin(input._h, other._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_relu")
+@_operator("relu")
 def relu(input):
     """Replaces negative elements by 0.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "relu", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_relu(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_relu_")
+@_operator("relu", inplace=True)
 def relu_(input):
     """Replaces negative elements by 0.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "relu_", "input")
-    status = c_relu_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TId", "tensor_words_cumsum")
+@_operator("cumsum")
 def cumsum(input, dim, *, dtype=None, out=None):
     """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cumsum", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cumsum", "dim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "cumsum", "out")
-        status = c_cumsum_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_cumsum(input._h, dim, dtype, cell.address), cell)
 
 
-@_changes("TId", "tensor_words_cumsum_")
+@_operator("cumsum", inplace=True)
 def cumsum_(input, dim, *, dtype=None):
     """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cumsum_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cumsum_", "dim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
-    status = c_cumsum_(input._h, dim, dtype)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TId", "tensor_words_cumprod")
+@_operator("cumprod")
 def cumprod(input, dim, *, dtype=None, out=None):
     """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cumprod", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cumprod", "dim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "cumprod", "out")
-        status = c_cumprod_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_cumprod(input._h, dim, dtype, cell.address), cell)
 
 
-@_changes("TId", "tensor_words_cumprod_")
+@_operator("cumprod", inplace=True)
 def cumprod_(input, dim, *, dtype=None):
     """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cumprod_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cumprod_", "dim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
-    status = c_cumprod_(input._h, dim, dtype)
-    if status:
-        raise _failure(status)
-    return input
 
 
-_cummax_default_result = _result_type("cummax", ("values", "indices"))
-
-
-@_several(_cummax_default_result, "TI", "tensor_words_cummax")
+@_operator("cummax", results="values indices")
 def cummax(input, dim, *, out=None):
     """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 
     >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 3, 3])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cummax", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cummax", "dim")
-    if out is not None:
-        out = _outputs(out, 2, "cummax")
-        status = c_cummax_out(input._h, dim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _cummax_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_cummax(input._h, dim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _cummax_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-_cummin_default_result = _result_type("cummin", ("values", "indices"))
-
-
-@_several(_cummin_default_result, "TI", "tensor_words_cummin")
+@_operator("cummin", results="values indices")
 def cummin(input, dim, *, out=None):
     """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 
     >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 2, 1])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cummin", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cummin", "dim")
-    if out is not None:
-        out = _outputs(out, 2, "cummin")
-        status = c_cummin_out(input._h, dim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _cummin_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_cummin(input._h, dim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _cummin_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-@_makes("TI", "tensor_words_logcumsumexp")
+@_operator("logcumsumexp")
 def logcumsumexp(input, dim, *, out=None):
     """Logarithm of the running sum of exponentials along `dim`, without overflow.
 
     >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
     tensor([0.0000, 0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logcumsumexp", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "logcumsumexp", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logcumsumexp", "out")
-        status = c_logcumsumexp_out(input._h, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logcumsumexp(input._h, dim, cell.address), cell)
 
 
-@_makes("TLB", "tensor_words_logsumexp")
-def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+@_operator("logsumexp")
+def logsumexp(input, dim, keepdim=False, *, out=None):
     """Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
     `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
     tensor(0.6931)
     """
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logsumexp", "input")
-    dim, dim_len = _ints(dim, "logsumexp", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "logsumexp", "keepdim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logsumexp", "out")
-        status = c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logsumexp(input._h, dim, dim_len, keepdim, cell.address), cell)
 
 
-@_makes("TId", "tensor_words_softmax")
+@_operator("softmax")
 def softmax(input, dim, dtype=None, *, out=None):
     """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 
     >>> torch.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "softmax", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "softmax", "dim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "softmax", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "softmax", "out")
-        status = c_softmax_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_softmax(input._h, dim, dtype, cell.address), cell)
 
 
-@_makes("TId", "tensor_words_log_softmax")
+@_operator("log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
     """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
 
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log_softmax", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "log_softmax", "dim")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "log_softmax", "dtype")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "log_softmax", "out")
-        status = c_log_softmax_out(input._h, dim, dtype, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_log_softmax(input._h, dim, dtype, cell.address), cell)
 
 
-_sort_default_result = _result_type("sort", ("values", "indices"))
-
-
-@_several(_sort_default_result, "TIB", "tensor_words_sort")
-def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
-    """Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
-
-    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
-    tensor([1, 2, 3])
-    """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sort", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "sort", "dim")
-    if descending.__class__ is not _Bool:
-        descending = _flag(descending, "sort", "descending")
-    if out is not None:
-        out = _outputs(out, 2, "sort")
-        status = c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _sort_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_sort(input._h, dim, descending, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _sort_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-_sort_stable_result = _result_type("sort", ("values", "indices"))
-
-
-@_several(_sort_stable_result, "TbIB", "tensor_words_sort_stable")
-def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_absent):
-    """As `sort`, which is always stable."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sort", "input")
-    stable = -1 if stable is None else _flag(stable, "sort", "stable")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "sort", "dim")
-    if descending.__class__ is not _Bool:
-        descending = _flag(descending, "sort", "descending")
-    if out is not None:
-        out = _outputs(out, 2, "sort")
-        status = c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _sort_stable_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_sort_stable(input._h, stable, dim, descending, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _sort_stable_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_first(_sort_default, forms=(_sort_default, _sort_stable))
-def sort(input, *args, **kwargs):
+@_operator("sort sort.stable", results="values indices")
+def sort(input, dim=-1, descending=False, *, out=None, stable=None):
     """sort(Tensor input, int dim=-1, bool descending=False)
     Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
 
@@ -12380,58 +4306,10 @@ def sort(input, *args, **kwargs):
     >>> torch.sort(torch.tensor([3, 1, 2]))[0]
     tensor([1, 2, 3])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
-            return _sort_default(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"dim", "descending", "out"} and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
-            return _sort_default(input, *args, **kwargs)
-        if n <= 0 and "stable" in kwargs and kwargs.keys() <= {"stable", "dim", "descending", "out"}:
-            return _sort_stable(input, *args, **kwargs)
-    raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
-@_makes("TIB", "tensor_words_argsort")
-def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
-    """The int64 indices that sort `input` along `dim`.
-
-    >>> torch.argsort(torch.tensor([3, 1, 2]))
-    tensor([1, 2, 0])
-    """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "argsort", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "argsort", "dim")
-    if descending.__class__ is not _Bool:
-        descending = _flag(descending, "argsort", "descending")
-    cell = _take() if _cells else _Cell()
-    return _made(c_argsort(input._h, dim, descending, cell.address), cell)
-
-
-@_makes("TBIB", "tensor_words_argsort_stable")
-def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
-    """As `argsort`, which is always stable."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "argsort", "input")
-    if stable.__class__ is not _Bool:
-        stable = _flag(stable, "argsort", "stable")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "argsort", "dim")
-    if descending.__class__ is not _Bool:
-        descending = _flag(descending, "argsort", "descending")
-    cell = _take() if _cells else _Cell()
-    return _made(c_argsort_stable(input._h, stable, dim, descending, cell.address), cell)
-
-
-@_first(_argsort_default, forms=(_argsort_default, _argsort_stable))
-def argsort(input, *args, **kwargs):
+@_operator("argsort argsort.stable")
+def argsort(input, dim=-1, descending=False, *, stable=None):
     """argsort(Tensor input, int dim=-1, bool descending=False)
     The int64 indices that sort `input` along `dim`.
 
@@ -12441,125 +4319,28 @@ def argsort(input, *args, **kwargs):
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
-            return _argsort_default(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"dim", "descending"} and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
-            return _argsort_default(input, *args, **kwargs)
-        if n <= 0 and "stable" in kwargs and kwargs.keys() <= {"stable", "dim", "descending"}:
-            return _argsort_stable(input, *args, **kwargs)
-    raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
-@_makes("T", "tensor_words_msort")
+@_operator("msort")
 def msort(input, *, out=None):
     """Sorts along the first dimension.
 
     >>> torch.msort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 3])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "msort", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "msort", "out")
-        status = c_msort_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_msort(input._h, cell.address), cell)
 
 
-_topk_default_result = _result_type("topk", ("values", "indices"))
-
-
-@_several(_topk_default_result, "TIIBB", "tensor_words_topk")
-def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent):
+@_operator("topk", results="values indices")
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
     """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
 
     >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
     tensor([3, 2])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "topk", "input")
-    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
-        k = _integer(k, "topk", "k")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "topk", "dim")
-    if largest.__class__ is not _Bool:
-        largest = _flag(largest, "topk", "largest")
-    if sorted.__class__ is not _Bool:
-        sorted = _flag(sorted, "topk", "sorted")
-    if out is not None:
-        out = _outputs(out, 2, "topk")
-        status = c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _topk_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_topk(input._h, k, dim, largest, sorted, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _topk_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-@_makes("T", "tensor_words_median")
-def _median_default(input):
-    """Of all elements, the lower median; NaN where there is one.
-
-    >>> torch.median(torch.tensor([3, 1, 2]))
-    tensor(2)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "median", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_median(input._h, cell.address), cell)
-
-
-_median_dim_result = _result_type("median", ("values", "indices"))
-
-
-@_several(_median_dim_result, "TIB", "tensor_words_median_dim")
-def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
-    """Along `dim`, the lower median; NaN where there is one, and its int64 index."""
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "median", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "median", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "median", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "median")
-        status = c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _median_dim_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_median_dim(input._h, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _median_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_first(_median_default, _median_dim)
-def median(input, *args, **kwargs):
+@_operator("median median.dim", results="values indices")
+def median(input, dim=None, keepdim=False, *, out=None):
     """median(Tensor input)
     Of all elements, the lower median; NaN where there is one.
 
@@ -12569,66 +4350,10 @@ def median(input, *args, **kwargs):
     >>> torch.median(torch.tensor([3, 1, 2]))
     tensor(2)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _median_default(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
-            return _median_dim(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-            return _median_dim(input, *args, **kwargs)
-    raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
-@_makes("T", "tensor_words_nanmedian")
-def _nanmedian_default(input):
-    """Of all elements, the lower median of what is not NaN.
-
-    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
-    tensor(2)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nanmedian", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_nanmedian(input._h, cell.address), cell)
-
-
-_nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
-
-
-@_several(_nanmedian_dim_result, "TIB", "tensor_words_nanmedian_dim")
-def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
-    """Along `dim`, the lower median of what is not NaN, and its int64 index."""
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nanmedian", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "nanmedian", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "nanmedian", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "nanmedian")
-        status = c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _nanmedian_dim_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_nanmedian_dim(input._h, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _nanmedian_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_first(_nanmedian_default, _nanmedian_dim)
-def nanmedian(input, *args, **kwargs):
+@_operator("nanmedian nanmedian.dim", results="values indices")
+def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """nanmedian(Tensor input)
     Of all elements, the lower median of what is not NaN.
 
@@ -12638,97 +4363,27 @@ def nanmedian(input, *args, **kwargs):
     >>> torch.nanmedian(torch.tensor([3, 1, 2]))
     tensor(2)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _nanmedian_default(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
-            return _nanmedian_dim(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"dim", "keepdim", "out"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
-            return _nanmedian_dim(input, *args, **kwargs)
-    raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
-_kthvalue_default_result = _result_type("kthvalue", ("values", "indices"))
-
-
-@_several(_kthvalue_default_result, "TIIB", "tensor_words_kthvalue")
-def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("kthvalue", results="values indices")
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
 
     >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
     tensor(2)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "kthvalue", "input")
-    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
-        k = _integer(k, "kthvalue", "k")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "kthvalue", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "kthvalue", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "kthvalue")
-        status = c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _kthvalue_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_kthvalue(input._h, k, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _kthvalue_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-_mode_default_result = _result_type("mode", ("values", "indices"))
-
-
-@_several(_mode_default_result, "TIB", "tensor_words_mode")
-def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+@_operator("mode", results="values indices")
+def mode(input, dim=-1, keepdim=False, *, out=None):
     """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
     tensor(2)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mode", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "mode", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "mode", "keepdim")
-    if out is not None:
-        out = _outputs(out, 2, "mode")
-        status = c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _mode_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_mode(input._h, dim, keepdim, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _mode_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-@_makes("TOBBut", "tensor_words_searchsorted", "tensor_words_searchsorted_scalar")
+@_operator("searchsorted")
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
     """The position in `sorted_sequence`, sorted along its last dimension, before which each element of `input` could be inserted; after equal elements
     with `right` or `side` 'right'. The sequence is 1-D or agrees with `input` in all dimensions but the last. `sorter` holds the order of a
@@ -12737,71 +4392,19 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
-    if sorted_sequence.__class__ is not _Tensor:
-        sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
-    if input.__class__ is not _Tensor:
-        input = _number(input, "searchsorted", "input")
-    if out_int32.__class__ is not _Bool:
-        out_int32 = _flag(out_int32, "searchsorted", "out_int32")
-    if right.__class__ is not _Bool:
-        right = _flag(right, "searchsorted", "right")
-    side = None if side is None else _text(side, "searchsorted", "side")
-    if sorter is not None and sorter.__class__ is not _Tensor:
-        sorter = _tensor(sorter, "searchsorted", "sorter")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "searchsorted", "out")
-        if input.__class__ is _Scalar:
-            status = c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h)
-        else:
-            status = c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if input.__class__ is _Scalar:
-        return _made(c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
-    else:
-        return _made(c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address), cell)
 
 
-@_makes("OTBB", "tensor_words_bucketize", "tensor_words_bucketize_scalar")
+@_operator("bucketize")
 def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     """The index of the bucket between sorted `boundaries` (1-D) that each element of `input` belongs to, as `searchsorted` gives it.
 
     >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
     tensor([1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _number(input, "bucketize", "input")
-    if boundaries.__class__ is not _Tensor:
-        boundaries = _tensor(boundaries, "bucketize", "boundaries")
-    if out_int32.__class__ is not _Bool:
-        out_int32 = _flag(out_int32, "bucketize", "out_int32")
-    if right.__class__ is not _Bool:
-        right = _flag(right, "bucketize", "right")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "bucketize", "out")
-        if input.__class__ is _Scalar:
-            status = c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h)
-        else:
-            status = c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if input.__class__ is _Scalar:
-        return _made(c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address), cell)
-    else:
-        return _made(c_bucketize(input._h, boundaries._h, out_int32, right, cell.address), cell)
 
 
-_unique_default_result = _result_type("unique", ("output", "inverse_indices", "counts"))
-
-
-@_several(_unique_default_result, "TBBBi", "tensor_words_unique")
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
+@_operator("unique", results="output inverse_indices counts")
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements of `input` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
     and each counts as an element of its own. `inverse_indices`, int64, of the shape of `input` (a vector with `dim`), tells where among them each
     input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
@@ -12809,65 +4412,18 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     >>> torch.unique(torch.tensor([3, 1, 3]))
     tensor([1, 3])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unique", "input")
-    if sorted.__class__ is not _Bool:
-        sorted = _flag(sorted, "unique", "sorted")
-    if return_inverse.__class__ is not _Bool:
-        return_inverse = _flag(return_inverse, "unique", "return_inverse")
-    if return_counts.__class__ is not _Bool:
-        return_counts = _flag(return_counts, "unique", "return_counts")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "unique", "dim")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    status = c_unique(input._h, sorted, return_inverse, return_counts, dim, cell0.address, cell1.address, cell2.address)
-    if status:
-        raise _failure(status)
-    result = _unique_default_result((_wrap(cell0.p), _wrap(cell1.p), _wrap(cell2.p)))
-    _put(cell0)
-    _put(cell1)
-    _put(cell2)
-    return result
 
 
-_unique_consecutive_default_result = _result_type("unique_consecutive", ("output", "inverse_indices", "counts"))
-
-
-@_several(_unique_consecutive_default_result, "TBBi", "tensor_words_unique_consecutive")
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
+@_operator("unique_consecutive", results="output inverse_indices counts")
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """As `unique` without sorting: of equal neighbours only the first is kept.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
     tensor([1, 3, 1])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unique_consecutive", "input")
-    if return_inverse.__class__ is not _Bool:
-        return_inverse = _flag(return_inverse, "unique_consecutive", "return_inverse")
-    if return_counts.__class__ is not _Bool:
-        return_counts = _flag(return_counts, "unique_consecutive", "return_counts")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "unique_consecutive", "dim")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    status = c_unique_consecutive(input._h, return_inverse, return_counts, dim, cell0.address, cell1.address, cell2.address)
-    if status:
-        raise _failure(status)
-    result = _unique_consecutive_default_result((_wrap(cell0.p), _wrap(cell1.p), _wrap(cell2.p)))
-    _put(cell0)
-    _put(cell1)
-    _put(cell2)
-    return result
 
 
-@_makes("POBB", "tensor_words_isin", "tensor_words_isin_scalar")
+@_operator("isin")
 def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
     """Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
     found. `assume_unique` has no effect.
@@ -12875,743 +4431,342 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1]))
     tensor([ True, False,  True])
     """
-    if elements.__class__ is not _Tensor:
-        elements = _operand(elements, "isin", "elements")
-    if test_elements.__class__ is not _Tensor:
-        test_elements = _number(test_elements, "isin", "test_elements")
-    if assume_unique.__class__ is not _Bool:
-        assume_unique = _flag(assume_unique, "isin", "assume_unique")
-    if invert.__class__ is not _Bool:
-        invert = _flag(invert, "isin", "invert")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "isin", "out")
-        if test_elements.__class__ is _Scalar:
-            status = c_isin_scalar_out(elements._h, test_elements, assume_unique, invert, out._h)
-        else:
-            status = c_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if test_elements.__class__ is _Scalar:
-        return _made(c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address), cell)
-    else:
-        return _made(c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address), cell)
 
 
-@_makes("T", "tensor_words_erf")
+@_operator("erf")
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erf", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "erf", "out")
-        status = c_erf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_erf(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_erf_")
+@_operator("erf", inplace=True)
 def erf_(input):
     """The error function of every element. Integers and bool count as the default dtype.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erf_", "input")
-    status = c_erf_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_erfc")
+@_operator("erfc")
 def erfc(input, *, out=None):
     """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erfc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "erfc", "out")
-        status = c_erfc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_erfc(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_erfc_")
+@_operator("erfc", inplace=True)
 def erfc_(input):
     """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erfc_", "input")
-    status = c_erfc_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_erfinv")
+@_operator("erfinv")
 def erfinv(input, *, out=None):
     """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erfinv", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "erfinv", "out")
-        status = c_erfinv_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_erfinv(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_erfinv_")
+@_operator("erfinv", inplace=True)
 def erfinv_(input):
     """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erfinv_", "input")
-    status = c_erfinv_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_lgamma")
+@_operator("lgamma")
 def lgamma(input, *, out=None):
     """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lgamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "lgamma", "out")
-        status = c_lgamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_lgamma(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_lgamma_")
+@_operator("lgamma", inplace=True)
 def lgamma_(input):
     """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lgamma_", "input")
-    status = c_lgamma_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_digamma")
+@_operator("digamma")
 def digamma(input, *, out=None):
     """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "digamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "digamma", "out")
-        status = c_digamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_digamma(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_digamma_")
+@_operator("digamma", inplace=True)
 def digamma_(input):
     """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "digamma_", "input")
-    status = c_digamma_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_i0")
+@_operator("i0")
 def i0(input, *, out=None):
     """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "i0", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "i0", "out")
-        status = c_i0_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_i0(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_i0_")
+@_operator("i0", inplace=True)
 def i0_(input):
     """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "i0_", "input")
-    status = c_i0_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_sinc")
+@_operator("sinc")
 def sinc(input, *, out=None):
     """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sinc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sinc", "out")
-        status = c_sinc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_sinc(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_sinc_")
+@_operator("sinc", inplace=True)
 def sinc_(input):
     """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sinc_", "input")
-    status = c_sinc_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("Tf", "tensor_words_logit")
+@_operator("logit")
 def logit(input, eps=None, *, out=None):
     """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logit", "input")
-    eps = None if eps is None else _double(eps, "logit", "eps")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logit", "out")
-        status = c_logit_out(input._h, eps, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logit(input._h, eps, cell.address), cell)
 
 
-@_changes("Tf", "tensor_words_logit_")
+@_operator("logit", inplace=True)
 def logit_(input, eps=None):
     """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logit_", "input")
-    eps = None if eps is None else _double(eps, "logit_", "eps")
-    status = c_logit_(input._h, eps)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("IT", "tensor_words_polygamma")
+@_operator("polygamma")
 def polygamma(n, input, *, out=None):
     """The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
 
     >>> torch.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
     """
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "polygamma", "n")
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "polygamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "polygamma", "out")
-        status = c_polygamma_out(n, input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_polygamma(n, input._h, cell.address), cell)
 
 
-@_makes("TI", "tensor_words_mvlgamma")
+@_operator("mvlgamma")
 def mvlgamma(input, p, *, out=None):
     """The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mvlgamma", "input")
-    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
-        p = _integer(p, "mvlgamma", "p")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "mvlgamma", "out")
-        status = c_mvlgamma_out(input._h, p, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_mvlgamma(input._h, p, cell.address), cell)
 
 
-@_changes("TI", "tensor_words_mvlgamma_")
+@_operator("mvlgamma", inplace=True)
 def mvlgamma_(input, p):
     """The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mvlgamma_", "input")
-    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
-        p = _integer(p, "mvlgamma_", "p")
-    status = c_mvlgamma_(input._h, p)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_igamma")
+@_operator("igamma")
 def igamma(input, other, *, out=None):
     """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "igamma", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "igamma", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "igamma", "out")
-        status = c_igamma_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_igamma(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_igamma_")
+@_operator("igamma", inplace=True)
 def igamma_(input, other):
     """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "igamma_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "igamma_", "other")
-    status = c_igamma_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_igammac")
+@_operator("igammac")
 def igammac(input, other, *, out=None):
     """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "igammac", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "igammac", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "igammac", "out")
-        status = c_igammac_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_igammac(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_igammac_")
+@_operator("igammac", inplace=True)
 def igammac_(input, other):
     """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "igammac_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "igammac_", "other")
-    status = c_igammac_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_logaddexp")
+@_operator("logaddexp")
 def logaddexp(input, other, *, out=None):
     """log(exp(`input`) + exp(`other`)) without overflow. The shapes broadcast.
 
     >>> torch.logaddexp(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.3133])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logaddexp", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logaddexp", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logaddexp", "out")
-        status = c_logaddexp_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logaddexp(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_logaddexp2")
+@_operator("logaddexp2")
 def logaddexp2(input, other, *, out=None):
     """log2(2^`input` + 2^`other`) without overflow. The shapes broadcast.
 
     >>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.5850])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logaddexp2", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "logaddexp2", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logaddexp2", "out")
-        status = c_logaddexp2_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_logaddexp2(input._h, other._h, cell.address), cell)
 
 
-@_makes("PO", "tensor_words_xlogy", "tensor_words_xlogy_scalar")
+@_operator("xlogy")
 def xlogy(input, other, *, out=None):
     """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
 
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "xlogy", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "xlogy", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "xlogy", "out")
-        if other.__class__ is _Scalar:
-            status = c_xlogy_scalar_out(input._h, other, out._h)
-        else:
-            status = c_xlogy_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_xlogy_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_xlogy(input._h, other._h, cell.address), cell)
 
 
-@_changes("TO", "tensor_words_xlogy_", "tensor_words_xlogy_scalar_")
+@_operator("xlogy", inplace=True)
 def xlogy_(input, other):
     """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
 
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "xlogy_", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "xlogy_", "other")
-    if other.__class__ is _Scalar:
-        status = c_xlogy_scalar_(input._h, other)
-    else:
-        status = c_xlogy_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_gcd")
+@_operator("gcd")
 def gcd(input, other, *, out=None):
     """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
 
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gcd", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "gcd", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "gcd", "out")
-        status = c_gcd_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_gcd(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_gcd_")
+@_operator("gcd", inplace=True)
 def gcd_(input, other):
     """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
 
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gcd_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "gcd_", "other")
-    status = c_gcd_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_lcm")
+@_operator("lcm")
 def lcm(input, other, *, out=None):
     """The least common multiple. The shapes broadcast.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lcm", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "lcm", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "lcm", "out")
-        status = c_lcm_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_lcm(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_lcm_")
+@_operator("lcm", inplace=True)
 def lcm_(input, other):
     """The least common multiple. The shapes broadcast.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lcm_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "lcm_", "other")
-    status = c_lcm_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_nextafter")
+@_operator("nextafter")
 def nextafter(input, other, *, out=None):
     """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
 
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nextafter", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "nextafter", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "nextafter", "out")
-        status = c_nextafter_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_nextafter(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_nextafter_")
+@_operator("nextafter", inplace=True)
 def nextafter_(input, other):
     """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
 
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nextafter_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "nextafter_", "other")
-    status = c_nextafter_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_heaviside")
+@_operator("heaviside")
 def heaviside(input, values, *, out=None):
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
 
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "heaviside", "input")
-    if values.__class__ is not _Tensor:
-        values = _tensor(values, "heaviside", "values")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "heaviside", "out")
-        status = c_heaviside_out(input._h, values._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_heaviside(input._h, values._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_heaviside_")
+@_operator("heaviside", inplace=True)
 def heaviside_(input, values):
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
 
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "heaviside_", "input")
-    if values.__class__ is not _Tensor:
-        values = _tensor(values, "heaviside_", "values")
-    status = c_heaviside_(input._h, values._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TT", "tensor_words_ldexp")
+@_operator("ldexp")
 def ldexp(input, other, *, out=None):
     """`input` * 2^`other`. The shapes broadcast.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ldexp", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "ldexp", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "ldexp", "out")
-        status = c_ldexp_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_ldexp(input._h, other._h, cell.address), cell)
 
 
-@_changes("TT", "tensor_words_ldexp_")
+@_operator("ldexp", inplace=True)
 def ldexp_(input, other):
     """`input` * 2^`other`. The shapes broadcast.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ldexp_", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "ldexp_", "other")
-    status = c_ldexp_(input._h, other._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-_frexp_default_result = _result_type("frexp", ("mantissa", "exponent"))
-
-
-@_several(_frexp_default_result, "T", "tensor_words_frexp")
+@_operator("frexp", results="mantissa exponent")
 def frexp(input, *, out=None):
     """Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
 
@@ -13620,203 +4775,74 @@ def frexp(input, *, out=None):
     mantissa=tensor([0.7500, 0.5000]),
     exponent=tensor([ 2, -1], dtype=torch.int32))
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "frexp", "input")
-    if out is not None:
-        out = _outputs(out, 2, "frexp")
-        status = c_frexp_out(input._h, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _frexp_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_frexp(input._h, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _frexp_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
 
 
-@_makes("Tfff", "tensor_words_nan_to_num")
+@_operator("nan_to_num")
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
 
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nan_to_num", "input")
-    nan = None if nan is None else _double(nan, "nan_to_num", "nan")
-    posinf = None if posinf is None else _double(posinf, "nan_to_num", "posinf")
-    neginf = None if neginf is None else _double(neginf, "nan_to_num", "neginf")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "nan_to_num", "out")
-        status = c_nan_to_num_out(input._h, nan, posinf, neginf, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_nan_to_num(input._h, nan, posinf, neginf, cell.address), cell)
 
 
-@_changes("Tfff", "tensor_words_nan_to_num_")
+@_operator("nan_to_num", inplace=True)
 def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
 
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nan_to_num_", "input")
-    nan = None if nan is None else _double(nan, "nan_to_num_", "nan")
-    posinf = None if posinf is None else _double(posinf, "nan_to_num_", "posinf")
-    neginf = None if neginf is None else _double(neginf, "nan_to_num_", "neginf")
-    status = c_nan_to_num_(input._h, nan, posinf, neginf)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_deg2rad")
+@_operator("deg2rad")
 def deg2rad(input, *, out=None):
     """Turns degrees into radians. Integers and bool count as the default dtype.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "deg2rad", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "deg2rad", "out")
-        status = c_deg2rad_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_deg2rad(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_deg2rad_")
+@_operator("deg2rad", inplace=True)
 def deg2rad_(input):
     """Turns degrees into radians. Integers and bool count as the default dtype.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "deg2rad_", "input")
-    status = c_deg2rad_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("T", "tensor_words_rad2deg")
+@_operator("rad2deg")
 def rad2deg(input, *, out=None):
     """Turns radians into degrees. Integers and bool count as the default dtype.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rad2deg", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "rad2deg", "out")
-        status = c_rad2deg_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_rad2deg(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_rad2deg_")
+@_operator("rad2deg", inplace=True)
 def rad2deg_(input):
     """Turns radians into degrees. Integers and bool count as the default dtype.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "rad2deg_", "input")
-    status = c_rad2deg_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_makes("TIItt", "tensor_words_diff")
-def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absent):
+@_operator("diff")
+def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     """The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `input` before.
     For bool, whether neighbours differ.
 
     >>> torch.diff(torch.tensor([1, 3, 2]))
     tensor([ 2, -1])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "diff", "input")
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "diff", "n")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "diff", "dim")
-    if prepend is not None and prepend.__class__ is not _Tensor:
-        prepend = _tensor(prepend, "diff", "prepend")
-    if append is not None and append.__class__ is not _Tensor:
-        append = _tensor(append, "diff", "append")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "diff", "out")
-        status = c_diff_out(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address), cell)
 
 
-@_makes("TSI", "tensor_words_trapezoid")
-def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
-    """Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
-
-    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
-    tensor(10.5000)
-    """
-    if axis is not _absent:
-        dim = axis
-    if y.__class__ is not _Tensor:
-        y = _tensor(y, "trapezoid", "y")
-    if dx.__class__ is not _Scalar:
-        dx = _scalar(dx, "trapezoid", "dx")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "trapezoid", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_trapezoid(y._h, dx, dim, cell.address), cell)
-
-
-@_makes("TTI", "tensor_words_trapezoid_x")
-def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
-    """Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
-    if axis is not _absent:
-        dim = axis
-    if y.__class__ is not _Tensor:
-        y = _tensor(y, "trapezoid", "y")
-    if x.__class__ is not _Tensor:
-        x = _tensor(x, "trapezoid", "x")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "trapezoid", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_trapezoid_x(y._h, x._h, dim, cell.address), cell)
-
-
-@_first(_trapezoid_default, forms=(_trapezoid_default, _trapezoid_x))
-def trapezoid(*args, **kwargs):
+@_operator("trapezoid trapezoid.x")
+def trapezoid(y, x=None, *, dx=1, dim=-1):
     """trapezoid(Tensor y, *, Number dx=1, int dim=-1)
     Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
 
@@ -13826,58 +4852,10 @@ def trapezoid(*args, **kwargs):
     >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _trapezoid_default(*args)
-        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
-            return _trapezoid_x(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-            return _trapezoid_default(*args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-            return _trapezoid_x(*args, **kwargs)
-    raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
-@_makes("TSI", "tensor_words_trapz")
-def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
-    """As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
-
-    >>> torch.trapz(torch.tensor([1., 5., 10.]))
-    tensor(10.5000)
-    """
-    if axis is not _absent:
-        dim = axis
-    if y.__class__ is not _Tensor:
-        y = _tensor(y, "trapz", "y")
-    if dx.__class__ is not _Scalar:
-        dx = _scalar(dx, "trapz", "dx")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "trapz", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_trapz(y._h, dx, dim, cell.address), cell)
-
-
-@_makes("TTI", "tensor_words_trapz_x")
-def _trapz_x(y, x, *, dim=-1, axis=_absent):
-    """As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`."""
-    if axis is not _absent:
-        dim = axis
-    if y.__class__ is not _Tensor:
-        y = _tensor(y, "trapz", "y")
-    if x.__class__ is not _Tensor:
-        x = _tensor(x, "trapz", "x")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "trapz", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_trapz_x(y._h, x._h, dim, cell.address), cell)
-
-
-@_first(_trapz_default, forms=(_trapz_default, _trapz_x))
-def trapz(*args, **kwargs):
+@_operator("trapz trapz.x")
+def trapz(y, x=None, *, dx=1, dim=-1):
     """trapz(Tensor y, *, Number dx=1, int dim=-1)
     As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
 
@@ -13887,58 +4865,10 @@ def trapz(*args, **kwargs):
     >>> torch.trapz(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _trapz_default(*args)
-        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
-            return _trapz_x(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-            return _trapz_default(*args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-            return _trapz_x(*args, **kwargs)
-    raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
-@_makes("TSI", "tensor_words_cumulative_trapezoid")
-def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
-    """Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
-
-    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
-    tensor([ 3.0000, 10.5000])
-    """
-    if axis is not _absent:
-        dim = axis
-    if y.__class__ is not _Tensor:
-        y = _tensor(y, "cumulative_trapezoid", "y")
-    if dx.__class__ is not _Scalar:
-        dx = _scalar(dx, "cumulative_trapezoid", "dx")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cumulative_trapezoid", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_cumulative_trapezoid(y._h, dx, dim, cell.address), cell)
-
-
-@_makes("TTI", "tensor_words_cumulative_trapezoid_x")
-def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
-    """Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
-    if axis is not _absent:
-        dim = axis
-    if y.__class__ is not _Tensor:
-        y = _tensor(y, "cumulative_trapezoid", "y")
-    if x.__class__ is not _Tensor:
-        x = _tensor(x, "cumulative_trapezoid", "x")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "cumulative_trapezoid", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address), cell)
-
-
-@_first(_cumulative_trapezoid_default, forms=(_cumulative_trapezoid_default, _cumulative_trapezoid_x))
-def cumulative_trapezoid(*args, **kwargs):
+@_operator("cumulative_trapezoid cumulative_trapezoid.x")
+def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """cumulative_trapezoid(Tensor y, *, Number dx=1, int dim=-1)
     Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
 
@@ -13948,23 +4878,9 @@ def cumulative_trapezoid(*args, **kwargs):
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
     tensor([ 3.0000, 10.5000])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 1 and _is_tensor(args[0]):
-            return _cumulative_trapezoid_default(*args)
-        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
-            return _cumulative_trapezoid_x(*args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"y", "dx", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
-            return _cumulative_trapezoid_default(*args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"y", "x", "dim"} and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
-            return _cumulative_trapezoid_x(*args, **kwargs)
-    raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
-@_makes("TItt", "tensor_words_cov")
+@_operator("cov")
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
     observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
@@ -13973,19 +4889,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cov", "input")
-    if correction.__class__ is not _Int or not _LOW <= correction <= _HIGH:
-        correction = _integer(correction, "cov", "correction")
-    if fweights is not None and fweights.__class__ is not _Tensor:
-        fweights = _tensor(fweights, "cov", "fweights")
-    if aweights is not None and aweights.__class__ is not _Tensor:
-        aweights = _tensor(aweights, "cov", "aweights")
-    cell = _take() if _cells else _Cell()
-    return _made(c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_corrcoef")
+@_operator("corrcoef")
 def corrcoef(input):
     """Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
 
@@ -13993,69 +4899,36 @@ def corrcoef(input):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "corrcoef", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_corrcoef(input._h, cell.address), cell)
 
 
-@_makes("TTi", "tensor_words_cross")
-def cross(input, other, dim=None, *, out=None, axis=_absent):
+@_operator("cross")
+def cross(input, other, dim=None, *, out=None):
     """Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
 
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), 0)
     tensor([0, 0, 1])
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "cross", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "cross", "other")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "cross", "dim")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "cross", "out")
-        status = c_cross_out(input._h, other._h, dim, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_cross(input._h, other._h, dim, cell.address), cell)
 
 
-@_makes("T", "tensor_words_trace")
+@_operator("trace")
 def trace(input):
     """Sum of a matrix's diagonal; int64 for integers.
 
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "trace", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_trace(input._h, cell.address), cell)
 
 
-@_makes("TTS", "tensor_words_dist")
+@_operator("dist")
 def dist(input, other, p=2):
     """The `p`-norm of `input` - `other`, which broadcast.
 
     >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
     tensor(5.)
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "dist", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "dist", "other")
-    if p.__class__ is not _Scalar:
-        p = _scalar(p, "dist", "p")
-    cell = _take() if _cells else _Cell()
-    return _made(c_dist(input._h, other._h, p, cell.address), cell)
 
 
-@_makes("TtI", "tensor_words_bincount")
+@_operator("bincount")
 def bincount(input, weights=None, minlength=0):
     """Counts how often each integer from 0 to the largest occurs in the vector `input` of integers >= 0: int64, at least `minlength` long. With `weights` of
     the same length, adds these up instead: float32 for float32 weights, otherwise float64.
@@ -14063,114 +4936,20 @@ def bincount(input, weights=None, minlength=0):
     >>> torch.bincount(torch.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "bincount", "input")
-    if weights is not None and weights.__class__ is not _Tensor:
-        weights = _tensor(weights, "bincount", "weights")
-    if minlength.__class__ is not _Int or not _LOW <= minlength <= _HIGH:
-        minlength = _integer(minlength, "bincount", "minlength")
-    cell = _take() if _cells else _Cell()
-    return _made(c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address), cell)
 
 
-@_makes("TISS", "tensor_words_histc")
-def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
+@_operator("histc")
+def histc(input, bins=100, min=0, max=0, *, out=None):
     """Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
     out; the last bin includes `max`. The result has the dtype of `input`; integers and bool are refused.
 
     >>> torch.histc(torch.tensor([1., 2., 1.]), 4, 0, 3)
     tensor([0., 2., 1., 0.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "histc", "input")
-    if bins.__class__ is not _Int or not _LOW <= bins <= _HIGH:
-        bins = _integer(bins, "histc", "bins")
-    if min.__class__ is not _Scalar:
-        min = _scalar(min, "histc", "min")
-    if max.__class__ is not _Scalar:
-        max = _scalar(max, "histc", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "histc", "out")
-        status = c_histc_out(input._h, bins, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_histc(input._h, bins, min, max, cell.address), cell)
 
 
-_histogram_default_result = _result_type("histogram", ("hist", "bin_edges"))
-
-
-@_several(_histogram_default_result, "TI-tB", "tensor_words_histogram")
-def _histogram_default(input, bins=100, *, range=None, weight=None, density=False, out=None):
-    """Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
-    of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
-    the last bin includes its upper edge.
-
-    >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
-    tensor([0., 2., 1., 0.])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "histogram", "input")
-    if bins.__class__ is not _Int or not _LOW <= bins <= _HIGH:
-        bins = _integer(bins, "histogram", "bins")
-    range, range_len = (None, 0) if range is None else _floats(range, "histogram", "range")
-    if weight is not None and weight.__class__ is not _Tensor:
-        weight = _tensor(weight, "histogram", "weight")
-    if density.__class__ is not _Bool:
-        density = _flag(density, "histogram", "density")
-    if out is not None:
-        out = _outputs(out, 2, "histogram")
-        status = c_histogram_out(input._h, bins, range, range_len, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _histogram_default_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_histogram(input._h, bins, range, range_len, None if weight is None else weight._h, density, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _histogram_default_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-_histogram_edges_result = _result_type("histogram", ("hist", "bin_edges"))
-
-
-@_several(_histogram_edges_result, "TTtB", "tensor_words_histogram_edges")
-def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
-    """As `histogram` with the ascending edges of the bins given as a vector of the dtype of `input`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "histogram", "input")
-    if bins.__class__ is not _Tensor:
-        bins = _tensor(bins, "histogram", "bins")
-    if weight is not None and weight.__class__ is not _Tensor:
-        weight = _tensor(weight, "histogram", "weight")
-    if density.__class__ is not _Bool:
-        density = _flag(density, "histogram", "density")
-    if out is not None:
-        out = _outputs(out, 2, "histogram")
-        status = c_histogram_edges_out(input._h, bins._h, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
-        if status:
-            raise _failure(status)
-        return _histogram_edges_result(out)
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    status = c_histogram_edges(input._h, bins._h, None if weight is None else weight._h, density, cell0.address, cell1.address)
-    if status:
-        raise _failure(status)
-    result = _histogram_edges_result((_wrap(cell0.p), _wrap(cell1.p)))
-    _put(cell0)
-    _put(cell1)
-    return result
-
-
-@_first(_histogram_default, forms=(_histogram_default, _histogram_edges))
-def histogram(input, *args, **kwargs):
+@_operator("histogram histogram.edges", results="hist bin_edges")
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """histogram(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
     of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -14182,74 +4961,10 @@ def histogram(input, *args, **kwargs):
     >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
     tensor([0., 2., 1., 0.])
     """
-    n = len(args)
-    if not kwargs:
-        if n <= 1 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))):
-            return _histogram_default(input, *args)
-        if n == 1 and _is_tensor(args[0]):
-            return _histogram_edges(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"bins", "range", "weight", "density", "out"} and _is_int(_arg(args, 0, kwargs, "bins", 100)):
-            return _histogram_default(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"bins", "weight", "density", "out"} and _is_tensor(_arg(args, 0, kwargs, "bins", _absent)):
-            return _histogram_edges(input, *args, **kwargs)
-    raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
-@_lists("TL-tB", "tensor_words_histogramdd")
-def _histogramdd_default(input, bins, range=None, weight=None, density=False):
-    """Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
-    holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
-    the last bin includes its upper edge.
-    In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
-
-    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), [2, 2])[0]
-    tensor([[0., 1.],
-            [1., 0.]])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "histogramdd", "input")
-    bins, bins_len = _ints(bins, "histogramdd", "bins")
-    range, range_len = (None, 0) if range is None else _floats(range, "histogramdd", "range")
-    if weight is not None and weight.__class__ is not _Tensor:
-        weight = _tensor(weight, "histogramdd", "weight")
-    if density.__class__ is not _Bool:
-        density = _flag(density, "histogramdd", "density")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_histogramdd(input._h, bins, bins_len, range, range_len, None if weight is None else weight._h, density, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TA-tB", "tensor_words_histogramdd_edges")
-def _histogramdd_edges(input, bins, range=None, weight=None, density=False):
-    """As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `input`; `range` has no effect."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "histogramdd", "input")
-    bins_list, bins_len = _tensors(bins, "histogramdd", "bins")
-    range, range_len = (None, 0) if range is None else _floats(range, "histogramdd", "range")
-    if weight is not None and weight.__class__ is not _Tensor:
-        weight = _tensor(weight, "histogramdd", "weight")
-    if density.__class__ is not _Bool:
-        density = _flag(density, "histogramdd", "density")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_histogramdd_edges(input._h, bins_list, bins_len, range, range_len, None if weight is None else weight._h, density, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_histogramdd_default, _histogramdd_edges)
-def histogramdd(input, *args, **kwargs):
+@_operator("histogramdd histogramdd.edges")
+def histogramdd(input, bins, range=None, weight=None, density=False):
     """histogramdd(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
     holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -14263,169 +4978,30 @@ def histogramdd(input, *args, **kwargs):
     tensor([[0., 1.],
             [1., 0.]])
     """
-    n = len(args)
-    if not kwargs:
-        if 1 <= n <= 4 and (args[0].__class__ is _Int or _is_ints(args[0])) and (n <= 1 or (args[1] is None or _is_reals(args[1]))) and (n <= 2 or (args[2] is None or _is_tensor(args[2]))) and (n <= 3 or _is_bool(args[3])):
-            return _histogramdd_default(input, *args)
-        if 1 <= n <= 4 and _is_tensors(args[0]) and (n <= 1 or (args[1] is None or _is_reals(args[1]))) and (n <= 2 or (args[2] is None or _is_tensor(args[2]))) and (n <= 3 or _is_bool(args[3])):
-            return _histogramdd_edges(input, *args)
-    else:
-        if n <= 4 and kwargs.keys() <= {"bins", "range", "weight", "density"} and _is_ints(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
-            return _histogramdd_default(input, *args, **kwargs)
-        if n <= 4 and kwargs.keys() <= {"bins", "range", "weight", "density"} and _is_tensors(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
-            return _histogramdd_edges(input, *args, **kwargs)
-    raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
-@_makes("TOiBU", "tensor_words_quantile", "tensor_words_quantile_scalar")
-def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None, axis=_absent, keepdims=_absent):
+@_operator("quantile")
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
     `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
 
     >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
     tensor(3.)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "quantile", "input")
-    if q.__class__ is not _Tensor:
-        q = _number(q, "quantile", "q")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "quantile", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "quantile", "keepdim")
-    interpolation = _text(interpolation, "quantile", "interpolation")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "quantile", "out")
-        if q.__class__ is _Scalar:
-            status = c_quantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
-        else:
-            status = c_quantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if q.__class__ is _Scalar:
-        return _made(c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
-    else:
-        return _made(c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address), cell)
 
 
-@_makes("TOiBU", "tensor_words_nanquantile", "tensor_words_nanquantile_scalar")
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None, axis=_absent, keepdims=_absent):
+@_operator("nanquantile")
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
     `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
 
     >>> torch.nanquantile(torch.tensor([1., torch.nan, 2.]), 0.5)
     tensor(1.5000)
     """
-    if axis is not _absent:
-        dim = axis
-    if keepdims is not _absent:
-        keepdim = keepdims
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "nanquantile", "input")
-    if q.__class__ is not _Tensor:
-        q = _number(q, "nanquantile", "q")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _optional_integer(dim, "nanquantile", "dim")
-    if keepdim.__class__ is not _Bool:
-        keepdim = _flag(keepdim, "nanquantile", "keepdim")
-    interpolation = _text(interpolation, "nanquantile", "interpolation")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "nanquantile", "out")
-        if q.__class__ is _Scalar:
-            status = c_nanquantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
-        else:
-            status = c_nanquantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if q.__class__ is _Scalar:
-        return _made(c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address), cell)
-    else:
-        return _made(c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address), cell)
 
 
-@_lists("TslI", "tensor_words_gradient")
-def _gradient_default(input, *, spacing=None, dim=None, edge_order=1, axis=_absent):
-    """Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
-    ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
-    differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
-
-    >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
-    (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
-    """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gradient", "input")
-    spacing = _NO_SCALAR if spacing is None else _scalar(spacing, "gradient", "spacing")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "gradient", "dim")
-    if edge_order.__class__ is not _Int or not _LOW <= edge_order <= _HIGH:
-        edge_order = _integer(edge_order, "gradient", "edge_order")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_gradient(input._h, spacing, dim, dim_len, edge_order, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-def _gradient_scalars(input, *, spacing, dim=None, edge_order=1, axis=_absent):
-    """As `gradient` with a distance for each dimension."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gradient", "input")
-    spacing, spacing_len = _scalars(spacing, "gradient", "spacing")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "gradient", "dim")
-    if edge_order.__class__ is not _Int or not _LOW <= edge_order <= _HIGH:
-        edge_order = _integer(edge_order, "gradient", "edge_order")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_gradient_scalars(input._h, spacing, spacing_len, dim, dim_len, edge_order, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TAlI", "tensor_words_gradient_tensors")
-def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
-    """As `gradient` with the coordinates of the samples given as a vector for each dimension."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gradient", "input")
-    spacing_list, spacing_len = _tensors(spacing, "gradient", "spacing")
-    dim, dim_len = (None, 0) if dim is None else _ints(dim, "gradient", "dim")
-    if edge_order.__class__ is not _Int or not _LOW <= edge_order <= _HIGH:
-        edge_order = _integer(edge_order, "gradient", "edge_order")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_gradient_tensors(input._h, spacing_list, spacing_len, dim, dim_len, edge_order, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_gradient_default, forms=(_gradient_default, _gradient_scalars, _gradient_tensors))
-def gradient(input, *args, **kwargs):
+@_operator("gradient gradient.scalars gradient.tensors")
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """gradient(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)
     Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
     ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
@@ -14440,23 +5016,9 @@ def gradient(input, *args, **kwargs):
     >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
     (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _gradient_default(input, *args)
-    else:
-        if n <= 0 and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _or_none(_is_number, kwargs.get("spacing")):
-            return _gradient_default(input, *args, **kwargs)
-        if n <= 0 and "spacing" in kwargs and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _is_numbers(kwargs["spacing"]):
-            return _gradient_scalars(input, *args, **kwargs)
-        if n <= 0 and "spacing" in kwargs and kwargs.keys() <= {"spacing", "dim", "edge_order"} and _is_tensors(kwargs["spacing"]):
-            return _gradient_tensors(input, *args, **kwargs)
-    raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
 
 
-@_makes("TSIS", "tensor_words_renorm")
+@_operator("renorm")
 def renorm(input, p, dim, maxnorm, *, out=None):
     """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
     dimensions and a floating or complex dtype.
@@ -14465,26 +5027,9 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "renorm", "input")
-    if p.__class__ is not _Scalar:
-        p = _scalar(p, "renorm", "p")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "renorm", "dim")
-    if maxnorm.__class__ is not _Scalar:
-        maxnorm = _scalar(maxnorm, "renorm", "maxnorm")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "renorm", "out")
-        status = c_renorm_out(input._h, p, dim, maxnorm, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_renorm(input._h, p, dim, maxnorm, cell.address), cell)
 
 
-@_changes("TSIS", "tensor_words_renorm_")
+@_operator("renorm", inplace=True)
 def renorm_(input, p, dim, maxnorm):
     """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
     dimensions and a floating or complex dtype.
@@ -14493,50 +5038,25 @@ def renorm_(input, p, dim, maxnorm):
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "renorm_", "input")
-    if p.__class__ is not _Scalar:
-        p = _scalar(p, "renorm_", "p")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "renorm_", "dim")
-    if maxnorm.__class__ is not _Scalar:
-        maxnorm = _scalar(maxnorm, "renorm_", "maxnorm")
-    status = c_renorm_(input._h, p, dim, maxnorm)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("from_data")
 def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
     """
-    size, size_len = _ints(size, "from_data", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "from_data", "dtype")
-    cell = _take() if _cells else _Cell()
-    return _made(c_from_data(data, size, size_len, dtype, cell.address), cell)
 
 
-@_open
+@_operator("from_blob")
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
     must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
-    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
-        nbytes = _integer(nbytes, "from_blob", "nbytes")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "from_blob", "dtype")
-    size, size_len = _ints(size, "from_blob", "size")
-    stride, stride_len = (None, 0) if stride is None else _ints(stride, "from_blob", "stride")
-    if read_only.__class__ is not _Bool:
-        read_only = _flag(read_only, "from_blob", "read_only")
-    cell = _take() if _cells else _Cell()
-    return _made(c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address), cell)
 
 
-@_open
+@_operator("data_ptr")
 def data_ptr(input):
     """The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
 
@@ -14544,78 +5064,35 @@ def data_ptr(input):
     >>> x[1:].data_ptr() - x.data_ptr()
     4
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "data_ptr", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_data_ptr(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.p or 0
-    _put(cell0)
-    return result
 
 
-@_tells("T", "tensor_words_is_read_only")
+@_operator("is_read_only")
 def is_read_only(input):
     """True when the tensor's bytes belong to another owner who forbids writing them.
 
     >>> torch.frombuffer(b"ab", dtype=torch.uint8).is_read_only()
     True
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_read_only", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_read_only(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("untyped_storage")
 def untyped_storage(input):
     """The storage that `input` views, shared.
 
     >>> torch.ones(2).untyped_storage().nbytes()
     8
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "untyped_storage", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_untyped_storage(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-_lend_default_result = _result_type("lend", ("held", "data", "read_only"))
-
-
-@_open
+@_operator("lend", results="held data read_only")
 def lend(input):
     """What an array of another library needs to use the memory of `input`: a tensor that keeps it alive, the address
     of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
     memory.
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lend", "input")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    status = c_lend(input._h, cell0.address, cell1.address, cell2.address)
-    if status:
-        raise _failure(status)
-    result = _lend_default_result((_wrap(cell0.p), cell1.p or 0, cell2.b))
-    _put(cell0)
-    _put(cell1)
-    _put(cell2)
-    return result
 
 
-@_makes("Ubid--", "tensor_words_from_file")
+@_operator("from_file")
 def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=None):
     """Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
     lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
@@ -14627,18 +5104,9 @@ def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=
     >>> x
     tensor([0, 0, 0], dtype=torch.int32)
     """
-    filename = _text(filename, "from_file", "filename")
-    shared = -1 if shared is None else _flag(shared, "from_file", "shared")
-    if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
-        size = _optional_integer(size, "from_file", "size")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "from_file", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "from_file", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "from_file", "device")
-    cell = _take() if _cells else _Cell()
-    return _made(c_from_file(filename, shared, size, dtype, layout, device, cell.address), cell)
 
 
-@_changes("T", "tensor_words_share_memory_")
+@_operator("share_memory_")
 def share_memory_(input):
     """Moves the storage of `input` into memory that other processes can map; every tensor over the storage moves along. Memory of another
     library is copied. Storages whose memory an array of the host language shares cannot be moved.
@@ -14646,400 +5114,163 @@ def share_memory_(input):
     >>> torch.ones(2).share_memory_().is_shared()
     True
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "share_memory_", "input")
-    status = c_share_memory_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_tells("T", "tensor_words_is_shared")
+@_operator("is_shared")
 def is_shared(input):
     """True when other processes can map the memory of `input`; true for meta tensors, which have none.
 
     >>> torch.ones(2).is_shared()
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_shared", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_shared(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_makes("T", "tensor_words_pin_memory")
+@_operator("pin_memory")
 def pin_memory(input):
     """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "pin_memory", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_pin_memory(input._h, cell.address), cell)
 
 
-@_tells("T", "tensor_words_is_pinned")
+@_operator("is_pinned")
 def is_pinned(input):
     """True when the memory is page-locked, which needs an accelerator.
 
     >>> torch.ones(2).is_pinned()
     False
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "is_pinned", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_is_pinned(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_new")
 def storage_new(nbytes, *, device=None):
     """Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes."""
-    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
-        nbytes = _integer(nbytes, "storage_new", "nbytes")
-    device = _NO_DEVICE if device is None else _device(device, "storage_new", "device")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_new(nbytes, device, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_from_file")
 def storage_from_file(filename, *, shared=False, nbytes=0):
     """Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
     short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
     not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
     """
-    filename = _text(filename, "storage_from_file", "filename")
-    if shared.__class__ is not _Bool:
-        shared = _flag(shared, "storage_from_file", "shared")
-    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
-        nbytes = _integer(nbytes, "storage_from_file", "nbytes")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_from_file(filename, shared, nbytes, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_filename")
 def storage_filename(input):
     """The file that changes of the storage go to; empty for storages without one."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_filename", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_filename(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _string(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_nbytes")
 def storage_nbytes(input):
     """The storage's size in bytes."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_nbytes", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_nbytes(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_data_ptr")
 def storage_data_ptr(input):
     """The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_data_ptr", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_data_ptr(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.p or 0
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_id")
 def storage_id(input):
     """A number that all handles of one storage share, and that no other storage has while it lives."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_id", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_id(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_view")
 def storage_view(input, *, dtype=None):
     """All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
     given; the quantized dtypes give the integers that they keep.
     """
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_view", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_view", "dtype")
-    cell = _take() if _cells else _Cell()
-    return _made(c_storage_view(input._h, dtype, cell.address), cell)
 
 
-@_open
+@_operator("storage_slice")
 def storage_slice(input, start, stop):
     """The bytes from `start` to `stop`, shared. Neither storage can be resized from then on."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_slice", "input")
-    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
-        start = _integer(start, "storage_slice", "start")
-    if stop.__class__ is not _Int or not _LOW <= stop <= _HIGH:
-        stop = _integer(stop, "storage_slice", "stop")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_slice(input._h, start, stop, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_clone")
 def storage_clone(input):
     """A copy of the storage."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_clone", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_clone(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_fill_")
 def storage_fill_(input, value):
     """Sets every byte to the low 8 bits of `value`."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_fill_", "input")
-    if value.__class__ is not _Int or not _LOW <= value <= _HIGH:
-        value = _integer(value, "storage_fill_", "value")
-    status = c_storage_fill_(input._h, value)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("storage_copy_")
 def storage_copy_(input, source):
     """Copies the bytes of `source`, which must have the same size."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_copy_", "input")
-    if source.__class__ is not _Storage:
-        source = _storage(source, "storage_copy_", "source")
-    status = c_storage_copy_(input._h, source._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("storage_byteswap_")
 def storage_byteswap_(input, dtype):
     """Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
     elements.
     """
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_byteswap_", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_byteswap_", "dtype")
-    status = c_storage_byteswap_(input._h, dtype)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("storage_resize_")
 def storage_resize_(input, nbytes):
     """Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
     where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
     cannot be resized.
     """
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_resize_", "input")
-    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
-        nbytes = _integer(nbytes, "storage_resize_", "nbytes")
-    status = c_storage_resize_(input._h, nbytes)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("storage_resizable")
 def storage_resizable(input):
     """True when the storage can be resized."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_resizable", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_resizable(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_share_memory_")
 def storage_share_memory_(input):
     """Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
     of the host language shares cannot be moved.
     """
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_share_memory_", "input")
-    status = c_storage_share_memory_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_open
+@_operator("storage_is_shared")
 def storage_is_shared(input):
     """True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_is_shared", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_is_shared(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_descriptor")
 def storage_descriptor(input):
     """The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
     has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
     """
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_descriptor", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_descriptor(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_from_descriptor")
 def storage_from_descriptor(descriptor, nbytes):
     """Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
     Memory that this process has mapped already gives the storage that it has.
     """
-    if descriptor.__class__ is not _Int or not _LOW <= descriptor <= _HIGH:
-        descriptor = _integer(descriptor, "storage_from_descriptor", "descriptor")
-    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
-        nbytes = _integer(nbytes, "storage_from_descriptor", "nbytes")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_from_descriptor(descriptor, nbytes, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_pin_memory")
 def storage_pin_memory(input):
     """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_pin_memory", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_pin_memory(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_storage(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_is_pinned")
 def storage_is_pinned(input):
     """True when the memory is page-locked, which needs an accelerator."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_is_pinned", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_is_pinned(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.b
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_get_device")
 def storage_get_device(input):
     """Where the storage's bytes live."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_get_device", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_get_device(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _device_of(cell0.d)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_use_count")
 def storage_use_count(input):
     """How many tensors and storage handles hold the storage."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_use_count", "input")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_use_count(input._h, cell0.address)
-    if status:
-        raise _failure(status)
-    result = cell0.i
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("storage_to_string")
 def storage_to_string(input, *, dtype=None):
     """Prints the storage, one element a line, as bytes or as elements of `dtype`."""
-    if input.__class__ is not _Storage:
-        input = _storage(input, "storage_to_string", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_to_string", "dtype")
-    cell0 = _take() if _cells else _Cell()
-    status = c_storage_to_string(input._h, dtype, cell0.address)
-    if status:
-        raise _failure(status)
-    result = _string(cell0.p)
-    _put(cell0)
-    return result
 
 
-_memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "cached", "limit", "tensors", "storages"))
-
-
-@_open
+@_operator("memory_stats", results="in_use peak cached limit tensors storages")
 def memory_stats():
     """Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
     0 for none; the number of live tensors, and of live storages that have bytes.
@@ -15048,29 +5279,9 @@ def memory_stats():
     >>> stats.peak >= stats.in_use
     True
     """
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    cell3 = _take() if _cells else _Cell()
-    cell4 = _take() if _cells else _Cell()
-    cell5 = _take() if _cells else _Cell()
-    status = c_memory_stats(cell0.address, cell1.address, cell2.address, cell3.address, cell4.address, cell5.address)
-    if status:
-        raise _failure(status)
-    result = _memory_stats_default_result((cell0.i, cell1.i, cell2.i, cell3.i, cell4.i, cell5.i))
-    _put(cell0)
-    _put(cell1)
-    _put(cell2)
-    _put(cell3)
-    _put(cell4)
-    _put(cell5)
-    return result
 
 
-_memory_stats_of_default_result = _result_type("memory_stats_of", ("tensors", "storages", "nbytes"))
-
-
-@_open
+@_operator("memory_stats_of", results="tensors storages nbytes")
 def memory_stats_of(dtype=None):
     """The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
     storages that programs hold as such.
@@ -15079,73 +5290,43 @@ def memory_stats_of(dtype=None):
     >>> torch.memory_stats_of(torch.float16).tensors > 0
     True
     """
-    dtype = -1 if dtype is None else _dtype_code(dtype, "memory_stats_of", "dtype")
-    cell0 = _take() if _cells else _Cell()
-    cell1 = _take() if _cells else _Cell()
-    cell2 = _take() if _cells else _Cell()
-    status = c_memory_stats_of(dtype, cell0.address, cell1.address, cell2.address)
-    if status:
-        raise _failure(status)
-    result = _memory_stats_of_default_result((cell0.i, cell1.i, cell2.i))
-    _put(cell0)
-    _put(cell1)
-    _put(cell2)
-    return result
 
 
-@_open
+@_operator("memory_summary")
 def memory_summary():
     """All of memory_stats and memory_stats_of as a table for people.
 
     >>> isinstance(torch.memory_summary(), str)
     True
     """
-    cell0 = _take() if _cells else _Cell()
-    status = c_memory_summary(cell0.address)
-    if status:
-        raise _failure(status)
-    result = _string(cell0.p)
-    _put(cell0)
-    return result
 
 
-@_open
+@_operator("reset_peak_memory_stats")
 def reset_peak_memory_stats():
     """Sets the peak of memory_stats to the bytes in use now.
 
     >>> torch.reset_peak_memory_stats()
     """
-    status = c_reset_peak_memory_stats()
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("empty_cache")
 def empty_cache():
     """Gives the bytes that are kept for reuse back to the system.
 
     >>> torch.empty_cache()
     """
-    status = c_empty_cache()
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("set_memory_limit")
 def set_memory_limit(nbytes):
     """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
     variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
 
     >>> torch.set_memory_limit(0)
     """
-    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
-        nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
-    status = c_set_memory_limit(nbytes)
-    if status:
-        raise _failure(status)
 
 
-@_open
+@_operator("fail_allocation")
 def fail_allocation(countdown):
     """Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
     whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
@@ -15156,47 +5337,10 @@ def fail_allocation(countdown):
     Traceback (most recent call last):
     MemoryError: zeros: allocating 64 bytes was made to fail
     """
-    if countdown.__class__ is not _Int or not _LOW <= countdown <= _HIGH:
-        countdown = _integer(countdown, "fail_allocation", "countdown")
-    status = c_fail_allocation(countdown)
-    if status:
-        raise _failure(status)
 
 
-@_views("TV", "tensor_words_view")
-def _view_default(input, size, *more):
-    """Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
-
-    >>> torch.arange(4).view(2, 2)
-    tensor([[0, 1],
-            [2, 3]])
-    """
-    if more:
-        size = (size, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "view", "input")
-    size, size_len = _ints(size, "view", "size")
-    cell = _take() if _cells else _Cell()
-    return _made(c_view(input._h, size, size_len, cell.address), cell)
-
-
-@_views("TD", "tensor_words_view_dtype")
-def _view_dtype(input, dtype):
-    """The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
-    the other strides and the storage offset must divide.
-
-    >>> torch.tensor([1.0]).view(torch.int32)
-    tensor([1065353216], dtype=torch.int32)
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "view", "input")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "view", "dtype")
-    cell = _take() if _cells else _Cell()
-    return _made(c_view_dtype(input._h, dtype, cell.address), cell)
-
-
-@_first(_view_default, _view_dtype)
-def view(input, *args, **kwargs):
+@_operator("view view.dtype")
+def view(input, size=None, dtype=None, *more):
     """view(Tensor input, sequence of int size)
     Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 
@@ -15208,21 +5352,9 @@ def view(input, *args, **kwargs):
     tensor([[0, 1],
             [2, 3]])
     """
-    n = len(args)
-    if not kwargs:
-        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
-            return _view_default(input, *args)
-        if n == 1 and _is_dtype(args[0]):
-            return _view_dtype(input, *args)
-    else:
-        if kwargs.keys() <= {"size"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
-            return _view_default(input, *args, **kwargs)
-        if n <= 1 and kwargs.keys() <= {"dtype"} and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
-            return _view_dtype(input, *args, **kwargs)
-    raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
 
 
-@_views("TT", "tensor_words_view_as")
+@_operator("view_as")
 def view_as(input, other):
     """`view` with the shape of `other`.
 
@@ -15230,15 +5362,9 @@ def view_as(input, other):
     tensor([[0, 1],
             [2, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "view_as", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "view_as", "other")
-    cell = _take() if _cells else _Cell()
-    return _made(c_view_as(input._h, other._h, cell.address), cell)
 
 
-@_views("TV", "tensor_words_reshape")
+@_operator("reshape")
 def reshape(input, shape, *more):
     """Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
 
@@ -15246,16 +5372,9 @@ def reshape(input, shape, *more):
     tensor([[0, 1],
             [2, 3]])
     """
-    if more:
-        shape = (shape, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "reshape", "input")
-    shape, shape_len = _ints(shape, "reshape", "shape")
-    cell = _take() if _cells else _Cell()
-    return _made(c_reshape(input._h, shape, shape_len, cell.address), cell)
 
 
-@_views("TT", "tensor_words_reshape_as")
+@_operator("reshape_as")
 def reshape_as(input, other):
     """`reshape` to the shape of `other`.
 
@@ -15263,32 +5382,18 @@ def reshape_as(input, other):
     tensor([[0, 1],
             [2, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "reshape_as", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "reshape_as", "other")
-    cell = _take() if _cells else _Cell()
-    return _made(c_reshape_as(input._h, other._h, cell.address), cell)
 
 
-@_views("TII", "tensor_words_flatten")
+@_operator("flatten")
 def flatten(input, start_dim=0, end_dim=-1):
     """Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
 
     >>> torch.flatten(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "flatten", "input")
-    if start_dim.__class__ is not _Int or not _LOW <= start_dim <= _HIGH:
-        start_dim = _integer(start_dim, "flatten", "start_dim")
-    if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
-        end_dim = _integer(end_dim, "flatten", "end_dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_flatten(input._h, start_dim, end_dim, cell.address), cell)
 
 
-@_views("TIL", "tensor_words_unflatten")
+@_operator("unflatten")
 def unflatten(input, dim, sizes):
     """Splits dimension `dim` into several of the given sizes, one of which may be -1.
 
@@ -15296,29 +5401,18 @@ def unflatten(input, dim, sizes):
     tensor([[0, 1],
             [2, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unflatten", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unflatten", "dim")
-    sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
-    cell = _take() if _cells else _Cell()
-    return _made(c_unflatten(input._h, dim, sizes, sizes_len, cell.address), cell)
 
 
-@_views("T", "tensor_words_ravel")
+@_operator("ravel")
 def ravel(input):
     """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous.
 
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ravel", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_ravel(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_t_matrix")
+@_operator("t.matrix")
 def t(input):
     """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
 
@@ -15326,13 +5420,9 @@ def t(input):
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "t", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_t_matrix(input._h, cell.address), cell)
 
 
-@_changes("T", "tensor_words_t_matrix_")
+@_operator("t.matrix", inplace=True)
 def t_(input):
     """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
 
@@ -15340,15 +5430,9 @@ def t_(input):
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "t_", "input")
-    status = c_t_matrix_(input._h)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_views("TII", "tensor_words_transpose")
+@_operator("transpose")
 def transpose(input, dim0, dim1):
     """Swaps two dimensions.
 
@@ -15356,17 +5440,9 @@ def transpose(input, dim0, dim1):
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "transpose", "input")
-    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
-        dim0 = _integer(dim0, "transpose", "dim0")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "transpose", "dim1")
-    cell = _take() if _cells else _Cell()
-    return _made(c_transpose(input._h, dim0, dim1, cell.address), cell)
 
 
-@_changes("TII", "tensor_words_transpose_")
+@_operator("transpose", inplace=True)
 def transpose_(input, dim0, dim1):
     """Swaps two dimensions.
 
@@ -15374,55 +5450,27 @@ def transpose_(input, dim0, dim1):
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "transpose_", "input")
-    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
-        dim0 = _integer(dim0, "transpose_", "dim0")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "transpose_", "dim1")
-    status = c_transpose_(input._h, dim0, dim1)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_views("TII", "tensor_words_swapaxes")
+@_operator("swapaxes")
 def swapaxes(input, axis0, axis1):
     """`transpose` under NumPy's name.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "swapaxes", "input")
-    if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
-        axis0 = _integer(axis0, "swapaxes", "axis0")
-    if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
-        axis1 = _integer(axis1, "swapaxes", "axis1")
-    cell = _take() if _cells else _Cell()
-    return _made(c_swapaxes(input._h, axis0, axis1, cell.address), cell)
 
 
-@_changes("TII", "tensor_words_swapaxes_")
+@_operator("swapaxes", inplace=True)
 def swapaxes_(input, axis0, axis1):
     """`transpose` under NumPy's name.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "swapaxes_", "input")
-    if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
-        axis0 = _integer(axis0, "swapaxes_", "axis0")
-    if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
-        axis1 = _integer(axis1, "swapaxes_", "axis1")
-    status = c_swapaxes_(input._h, axis0, axis1)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_views("TII", "tensor_words_swapdims")
+@_operator("swapdims")
 def swapdims(input, dim0, dim1):
     """Another name of `transpose`.
     Swaps two dimensions.
@@ -15430,17 +5478,9 @@ def swapdims(input, dim0, dim1):
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "swapdims", "input")
-    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
-        dim0 = _integer(dim0, "swapdims", "dim0")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "swapdims", "dim1")
-    cell = _take() if _cells else _Cell()
-    return _made(c_swapdims(input._h, dim0, dim1, cell.address), cell)
 
 
-@_changes("TII", "tensor_words_swapdims_")
+@_operator("swapdims", inplace=True)
 def swapdims_(input, dim0, dim1):
     """Another name of `transpose`.
     Swaps two dimensions.
@@ -15448,64 +5488,19 @@ def swapdims_(input, dim0, dim1):
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "swapdims_", "input")
-    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
-        dim0 = _integer(dim0, "swapdims_", "dim0")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "swapdims_", "dim1")
-    status = c_swapdims_(input._h, dim0, dim1)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_views("TV", "tensor_words_permute")
+@_operator("permute")
 def permute(input, dims, *more):
     """Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
-    if more:
-        dims = (dims, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "permute", "input")
-    dims, dims_len = _ints(dims, "permute", "dims")
-    cell = _take() if _cells else _Cell()
-    return _made(c_permute(input._h, dims, dims_len, cell.address), cell)
 
 
-@_views("TII", "tensor_words_movedim")
-def _movedim_default(input, source, destination):
-    """Moves dimension `source` to `destination`; the others keep their order.
-
-    >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
-    torch.Size([3, 4, 2])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "movedim", "input")
-    if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
-        source = _integer(source, "movedim", "source")
-    if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
-        destination = _integer(destination, "movedim", "destination")
-    cell = _take() if _cells else _Cell()
-    return _made(c_movedim(input._h, source, destination, cell.address), cell)
-
-
-@_views("TLL", "tensor_words_movedim_list")
-def _movedim_list(input, source, destination):
-    """Moves several dimensions; the others keep their order."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "movedim", "input")
-    source, source_len = _ints(source, "movedim", "source")
-    destination, destination_len = _ints(destination, "movedim", "destination")
-    cell = _take() if _cells else _Cell()
-    return _made(c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address), cell)
-
-
-@_first(_movedim_default, _movedim_list)
-def movedim(input, *args, **kwargs):
+@_operator("movedim movedim.list")
+def movedim(input, source, destination):
     """movedim(Tensor input, int source, int destination)
     Moves dimension `source` to `destination`; the others keep their order.
 
@@ -15515,53 +5510,10 @@ def movedim(input, *args, **kwargs):
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
-            return _movedim_default(input, *args)
-        if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
-            return _movedim_list(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
-            return _movedim_default(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
-            return _movedim_list(input, *args, **kwargs)
-    raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
-@_views("TII", "tensor_words_moveaxis")
-def _moveaxis_default(input, source, destination):
-    """Another name of `movedim`.
-    Moves dimension `source` to `destination`; the others keep their order.
-
-    >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
-    torch.Size([3, 4, 2])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "moveaxis", "input")
-    if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
-        source = _integer(source, "moveaxis", "source")
-    if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
-        destination = _integer(destination, "moveaxis", "destination")
-    cell = _take() if _cells else _Cell()
-    return _made(c_moveaxis(input._h, source, destination, cell.address), cell)
-
-
-@_views("TLL", "tensor_words_moveaxis_list")
-def _moveaxis_list(input, source, destination):
-    """Another name of `movedim`.
-    Moves several dimensions; the others keep their order.
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "moveaxis", "input")
-    source, source_len = _ints(source, "moveaxis", "source")
-    destination, destination_len = _ints(destination, "moveaxis", "destination")
-    cell = _take() if _cells else _Cell()
-    return _made(c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address), cell)
-
-
-@_first(_moveaxis_default, _moveaxis_list)
-def moveaxis(input, *args, **kwargs):
+@_operator("moveaxis moveaxis.list")
+def moveaxis(input, source, destination):
     """moveaxis(Tensor input, int source, int destination)
     Another name of `movedim`.
     Moves dimension `source` to `destination`; the others keep their order.
@@ -15573,57 +5525,29 @@ def moveaxis(input, *args, **kwargs):
     >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
-            return _moveaxis_default(input, *args)
-        if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
-            return _moveaxis_list(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
-            return _moveaxis_default(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"source", "destination"} and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
-            return _moveaxis_list(input, *args, **kwargs)
-    raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
-@_views("T", "tensor_words_T")
+@_operator("T")
 def T(input):
     """Reverses the order of dimensions. An attribute in Python."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "T", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_T(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_mT")
+@_operator("mT")
 def mT(input):
     """Swaps the last two dimensions. An attribute in Python."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mT", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_mT(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_mH")
+@_operator("mH")
 def mH(input):
     """Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "mH", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_mH(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_H")
+@_operator("H")
 def H(input):
     """`mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "H", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_H(input._h, cell.address), cell)
 
 
-@_views("T", "tensor_words_adjoint")
+@_operator("adjoint")
 def adjoint(input):
     """Swaps the last two dimensions and conjugates; a copy for complex dtypes.
 
@@ -15631,13 +5555,9 @@ def adjoint(input):
     tensor([[1.-1.j],
             [2.-0.j]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "adjoint", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_adjoint(input._h, cell.address), cell)
 
 
-@_views("TVB", "tensor_words_expand")
+@_operator("expand")
 def expand(input, size, *more, implicit=False):
     """Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
 
@@ -15645,18 +5565,9 @@ def expand(input, size, *more, implicit=False):
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    if more:
-        size = (size, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "expand", "input")
-    size, size_len = _ints(size, "expand", "size")
-    if implicit.__class__ is not _Bool:
-        implicit = _flag(implicit, "expand", "implicit")
-    cell = _take() if _cells else _Cell()
-    return _made(c_expand(input._h, size, size_len, implicit, cell.address), cell)
 
 
-@_views("TT", "tensor_words_expand_as")
+@_operator("expand_as")
 def expand_as(input, other):
     """`expand` to the shape of `other`.
 
@@ -15664,15 +5575,9 @@ def expand_as(input, other):
     tensor([[1, 2],
             [1, 2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "expand_as", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "expand_as", "other")
-    cell = _take() if _cells else _Cell()
-    return _made(c_expand_as(input._h, other._h, cell.address), cell)
 
 
-@_views("TV", "tensor_words_broadcast_to")
+@_operator("broadcast_to")
 def broadcast_to(input, size, *more):
     """`expand` under its array API name.
 
@@ -15680,53 +5585,10 @@ def broadcast_to(input, size, *more):
     tensor([[1, 2],
             [1, 2]])
     """
-    if more:
-        size = (size, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "broadcast_to", "input")
-    size, size_len = _ints(size, "broadcast_to", "size")
-    cell = _take() if _cells else _Cell()
-    return _made(c_broadcast_to(input._h, size, size_len, cell.address), cell)
 
 
-@_views("T", "tensor_words_squeeze")
-def _squeeze_default(input):
-    """Drops all dimensions of size 1.
-
-    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
-    torch.Size([2])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "squeeze", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_squeeze(input._h, cell.address), cell)
-
-
-@_views("TI", "tensor_words_squeeze_dim")
-def _squeeze_dim(input, dim):
-    """Drops dimension `dim` if its size is 1."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "squeeze", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "squeeze", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_squeeze_dim(input._h, dim, cell.address), cell)
-
-
-@_views("TV", "tensor_words_squeeze_dims")
-def _squeeze_dims(input, dim, *more):
-    """Drops those of the listed dimensions whose size is 1."""
-    if more:
-        dim = (dim, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "squeeze", "input")
-    dim, dim_len = _ints(dim, "squeeze", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_squeeze_dims(input._h, dim, dim_len, cell.address), cell)
-
-
-@_first(_squeeze_default, _squeeze_dim, _squeeze_dims)
-def squeeze(input, *args, **kwargs):
+@_operator("squeeze squeeze.dim squeeze.dims")
+def squeeze(input, dim=None, *more):
     """squeeze(Tensor input)
     Drops all dimensions of size 1.
 
@@ -15739,68 +5601,10 @@ def squeeze(input, *args, **kwargs):
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _squeeze_default(input, *args)
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _squeeze_dim(input, *args)
-        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
-            return _squeeze_dims(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"dim"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
-            return _squeeze_dim(input, *args, **kwargs)
-        if kwargs.keys() <= {"dim"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
-            return _squeeze_dims(input, *args, **kwargs)
-    raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
-@_changes("T", "tensor_words_squeeze_")
-def _squeeze__default(input):
-    """Drops all dimensions of size 1.
-
-    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
-    torch.Size([2])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "squeeze_", "input")
-    status = c_squeeze_(input._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TI", "tensor_words_squeeze_dim_")
-def _squeeze__dim(input, dim):
-    """Drops dimension `dim` if its size is 1."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "squeeze_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "squeeze_", "dim")
-    status = c_squeeze_dim_(input._h, dim)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_changes("TV", "tensor_words_squeeze_dims_")
-def _squeeze__dims(input, dim, *more):
-    """Drops those of the listed dimensions whose size is 1."""
-    if more:
-        dim = (dim, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "squeeze_", "input")
-    dim, dim_len = _ints(dim, "squeeze_", "dim")
-    status = c_squeeze_dims_(input._h, dim, dim_len)
-    if status:
-        raise _failure(status)
-    return input
-
-
-@_first(_squeeze__default, _squeeze__dim, _squeeze__dims)
-def squeeze_(input, *args, **kwargs):
+@_operator("squeeze squeeze.dim squeeze.dims", inplace=True)
+def squeeze_(input, dim=None, *more):
     """squeeze_(Tensor input)
     Drops all dimensions of size 1.
 
@@ -15813,25 +5617,9 @@ def squeeze_(input, *args, **kwargs):
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 0:
-            return _squeeze__default(input, *args)
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _squeeze__dim(input, *args)
-        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
-            return _squeeze__dims(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"dim"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
-            return _squeeze__dim(input, *args, **kwargs)
-        if kwargs.keys() <= {"dim"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
-            return _squeeze__dims(input, *args, **kwargs)
-    raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
-@_views("TI", "tensor_words_unsqueeze")
+@_operator("unsqueeze")
 def unsqueeze(input, dim):
     """Inserts a dimension of size 1 at `dim`.
 
@@ -15839,15 +5627,9 @@ def unsqueeze(input, dim):
     tensor([[1],
             [2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unsqueeze", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unsqueeze", "dim")
-    cell = _take() if _cells else _Cell()
-    return _made(c_unsqueeze(input._h, dim, cell.address), cell)
 
 
-@_changes("TI", "tensor_words_unsqueeze_")
+@_operator("unsqueeze", inplace=True)
 def unsqueeze_(input, dim):
     """Inserts a dimension of size 1 at `dim`.
 
@@ -15855,52 +5637,10 @@ def unsqueeze_(input, dim):
     tensor([[1],
             [2]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unsqueeze_", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unsqueeze_", "dim")
-    status = c_unsqueeze_(input._h, dim)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_views("TIII", "tensor_words_narrow")
-def _narrow_default(input, dim, start, length):
-    """Positions `start` to `start + length` of dimension `dim`.
-
-    >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
-    tensor([2, 3])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "narrow", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "narrow", "dim")
-    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
-        start = _integer(start, "narrow", "start")
-    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
-        length = _integer(length, "narrow", "length")
-    cell = _take() if _cells else _Cell()
-    return _made(c_narrow(input._h, dim, start, length, cell.address), cell)
-
-
-@_views("TITI", "tensor_words_narrow_tensor")
-def _narrow_tensor(input, dim, start, length):
-    """`narrow` from a position that a zero-dim integral tensor holds."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "narrow", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "narrow", "dim")
-    if start.__class__ is not _Tensor:
-        start = _tensor(start, "narrow", "start")
-    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
-        length = _integer(length, "narrow", "length")
-    cell = _take() if _cells else _Cell()
-    return _made(c_narrow_tensor(input._h, dim, start._h, length, cell.address), cell)
-
-
-@_first(_narrow_default, _narrow_tensor)
-def narrow(input, *args, **kwargs):
+@_operator("narrow narrow.tensor")
+def narrow(input, dim, start, length):
     """narrow(Tensor input, int dim, int start, int length)
     Positions `start` to `start + length` of dimension `dim`.
 
@@ -15910,59 +5650,23 @@ def narrow(input, *args, **kwargs):
     >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_int(args[2])):
-            return _narrow_default(input, *args)
-        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
-            return _narrow_tensor(input, *args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"dim", "start", "length"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
-            return _narrow_default(input, *args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"dim", "start", "length"} and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
-            return _narrow_tensor(input, *args, **kwargs)
-    raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
 
 
-@_views("TII", "tensor_words_select")
+@_operator("select")
 def select(input, dim, index):
     """Position `index` of dimension `dim`, which goes away.
 
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "select", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "select", "dim")
-    if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
-        index = _integer(index, "select", "index")
-    cell = _take() if _cells else _Cell()
-    return _made(c_select(input._h, dim, index, cell.address), cell)
 
 
-@_views("TIiiI", "tensor_words_slice")
-def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
+@_operator("slice")
+def slice(input, dim=0, start=None, end=None, step=1):
     """Positions start:end:step of a dimension, by Python's rules; `step` must be positive."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "slice", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "slice", "dim")
-    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
-        start = _optional_integer(start, "slice", "start")
-    if end.__class__ is not _Int or not _LOW <= end <= _HIGH:
-        end = _optional_integer(end, "slice", "end")
-    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
-        step = _integer(step, "slice", "step")
-    cell = _take() if _cells else _Cell()
-    return _made(c_slice(input._h, dim, start, end, step, cell.address), cell)
 
 
-@_views("TLLi", "tensor_words_as_strided")
+@_operator("as_strided")
 def as_strided(input, size, stride, storage_offset=None):
     """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
 
@@ -15970,17 +5674,9 @@ def as_strided(input, size, stride, storage_offset=None):
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "as_strided", "input")
-    size, size_len = _ints(size, "as_strided", "size")
-    stride, stride_len = _ints(stride, "as_strided", "stride")
-    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
-        storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
-    cell = _take() if _cells else _Cell()
-    return _made(c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address), cell)
 
 
-@_changes("TLLi", "tensor_words_as_strided_")
+@_operator("as_strided", inplace=True)
 def as_strided_(input, size, stride, storage_offset=None):
     """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
 
@@ -15988,19 +5684,9 @@ def as_strided_(input, size, stride, storage_offset=None):
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "as_strided_", "input")
-    size, size_len = _ints(size, "as_strided_", "size")
-    stride, stride_len = _ints(stride, "as_strided_", "stride")
-    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
-        storage_offset = _optional_integer(storage_offset, "as_strided_", "storage_offset")
-    status = c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset)
-    if status:
-        raise _failure(status)
-    return input
 
 
-@_views("TIII", "tensor_words_unfold")
+@_operator("unfold")
 def unfold(input, dimension, size, step):
     """All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
 
@@ -16009,125 +5695,37 @@ def unfold(input, dimension, size, step):
             [1, 2],
             [2, 3]])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unfold", "input")
-    if dimension.__class__ is not _Int or not _LOW <= dimension <= _HIGH:
-        dimension = _integer(dimension, "unfold", "dimension")
-    if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
-        size = _integer(size, "unfold", "size")
-    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
-        step = _integer(step, "unfold", "step")
-    cell = _take() if _cells else _Cell()
-    return _made(c_unfold(input._h, dimension, size, step, cell.address), cell)
 
 
-@_views("TIII", "tensor_words_diagonal")
+@_operator("diagonal")
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
 
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "diagonal", "input")
-    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
-        offset = _integer(offset, "diagonal", "offset")
-    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
-        dim1 = _integer(dim1, "diagonal", "dim1")
-    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
-        dim2 = _integer(dim2, "diagonal", "dim2")
-    cell = _take() if _cells else _Cell()
-    return _made(c_diagonal(input._h, offset, dim1, dim2, cell.address), cell)
 
 
-@_views("T", "tensor_words_detach")
+@_operator("detach")
 def detach(input):
     """Another tensor over the same memory.
 
     >>> torch.detach(torch.tensor([1, 2]))
     tensor([1, 2])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "detach", "input")
-    cell = _take() if _cells else _Cell()
-    return _made(c_detach(input._h, cell.address), cell)
 
 
-@_lists("TI", "tensor_words_unbind")
-def unbind(input, dim=0, *, axis=_absent):
+@_operator("unbind")
+def unbind(input, dim=0):
     """Every position of dimension `dim`, which goes away.
 
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unbind", "input")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unbind", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_unbind(input._h, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_lists("TII", "tensor_words_split")
-def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
-    """Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
-
-    >>> torch.split(torch.arange(5), 2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    """
-    if axis is not _absent:
-        dim = axis
-    if tensor.__class__ is not _Tensor:
-        tensor = _tensor(tensor, "split", "tensor")
-    if split_size_or_sections.__class__ is not _Int or not _LOW <= split_size_or_sections <= _HIGH:
-        split_size_or_sections = _integer(split_size_or_sections, "split", "split_size_or_sections")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "split", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_split(tensor._h, split_size_or_sections, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TLI", "tensor_words_split_sizes")
-def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
-    """Another name of `split_with_sizes`.
-    Cuts a dimension into pieces of the listed sizes, which must add up to its size.
-    """
-    if axis is not _absent:
-        dim = axis
-    if tensor.__class__ is not _Tensor:
-        tensor = _tensor(tensor, "split", "tensor")
-    split_size_or_sections, split_size_or_sections_len = _ints(split_size_or_sections, "split", "split_size_or_sections")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "split", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_split_sizes(tensor._h, split_size_or_sections, split_size_or_sections_len, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_split_default, _split_sizes)
-def split(*args, **kwargs):
+@_operator("split split.sizes")
+def split(tensor, split_size_or_sections, dim=0):
     """split(Tensor tensor, int split_size_or_sections, int dim=0)
     Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 
@@ -16138,224 +5736,58 @@ def split(*args, **kwargs):
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
-            return _split_default(*args)
-        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
-            return _split_sizes(*args)
-    else:
-        if n <= 3 and kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
-            return _split_default(*args, **kwargs)
-        if n <= 3 and kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
-            return _split_sizes(*args, **kwargs)
-    raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
 
 
-@_lists("TLI", "tensor_words_split_with_sizes")
-def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
+@_operator("split_with_sizes")
+def split_with_sizes(input, split_sizes, dim=0):
     """Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 
     >>> torch.split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "split_with_sizes", "input")
-    split_sizes, split_sizes_len = _ints(split_sizes, "split_with_sizes", "split_sizes")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "split_with_sizes", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_split_with_sizes(input._h, split_sizes, split_sizes_len, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_lists("TII", "tensor_words_chunk")
-def chunk(input, chunks, dim=0, *, axis=_absent):
+@_operator("chunk")
+def chunk(input, chunks, dim=0):
     """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 
     >>> torch.chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "chunk", "input")
-    if chunks.__class__ is not _Int or not _LOW <= chunks <= _HIGH:
-        chunks = _integer(chunks, "chunk", "chunks")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "chunk", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_chunk(input._h, chunks, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_lists("TII", "tensor_words_unsafe_chunk")
-def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
+@_operator("unsafe_chunk")
+def unsafe_chunk(input, chunks, dim=0):
     """Another name of `chunk`.
     Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 
     >>> torch.unsafe_chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unsafe_chunk", "input")
-    if chunks.__class__ is not _Int or not _LOW <= chunks <= _HIGH:
-        chunks = _integer(chunks, "unsafe_chunk", "chunks")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unsafe_chunk", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_unsafe_chunk(input._h, chunks, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_lists("TII", "tensor_words_unsafe_split")
-def unsafe_split(input, split_size, dim=0, *, axis=_absent):
+@_operator("unsafe_split")
+def unsafe_split(input, split_size, dim=0):
     """Another name of `split`.
     Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 
     >>> torch.unsafe_split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unsafe_split", "input")
-    if split_size.__class__ is not _Int or not _LOW <= split_size <= _HIGH:
-        split_size = _integer(split_size, "unsafe_split", "split_size")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unsafe_split", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_unsafe_split(input._h, split_size, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_lists("TLI", "tensor_words_unsafe_split_with_sizes")
-def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
+@_operator("unsafe_split_with_sizes")
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
     """Another name of `split_with_sizes`.
     Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "unsafe_split_with_sizes", "input")
-    split_sizes, split_sizes_len = _ints(split_sizes, "unsafe_split_with_sizes", "split_sizes")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "unsafe_split_with_sizes", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_unsafe_split_with_sizes(input._h, split_sizes, split_sizes_len, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
 
 
-@_lists("TII", "tensor_words_tensor_split")
-def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
-    """Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
-
-    >>> torch.tensor_split(torch.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
-    """
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tensor_split", "input")
-    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
-        sections = _integer(sections, "tensor_split", "sections")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "tensor_split", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_tensor_split(input._h, sections, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TLI", "tensor_words_tensor_split_indices")
-def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
-    """Cuts a dimension before each of the listed positions."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tensor_split", "input")
-    indices, indices_len = _ints(indices, "tensor_split", "indices")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "tensor_split", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_tensor_split_indices(input._h, indices, indices_len, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TTI", "tensor_words_tensor_split_tensor")
-def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_absent):
-    """`tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions."""
-    if axis is not _absent:
-        dim = axis
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "tensor_split", "input")
-    if tensor_indices_or_sections.__class__ is not _Tensor:
-        tensor_indices_or_sections = _tensor(tensor_indices_or_sections, "tensor_split", "tensor_indices_or_sections")
-    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-        dim = _integer(dim, "tensor_split", "dim")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_tensor_split_tensor(input._h, tensor_indices_or_sections._h, dim, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_tensor_split_default, _tensor_split_indices, _tensor_split_tensor)
-def tensor_split(input, *args, **kwargs):
+@_operator("tensor_split tensor_split.indices tensor_split.tensor")
+def tensor_split(input, sections=None, dim=0, indices=None, tensor_indices_or_sections=None):
     """tensor_split(Tensor input, int sections, int dim=0)
     Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
 
@@ -16368,71 +5800,10 @@ def tensor_split(input, *args, **kwargs):
     >>> torch.tensor_split(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    if kwargs:
-        _rename(kwargs)
-    n = len(args)
-    if not kwargs:
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
-            return _tensor_split_default(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
-            return _tensor_split_indices(input, *args)
-        if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
-            return _tensor_split_tensor(input, *args)
-    else:
-        if n <= 2 and kwargs.keys() <= {"sections", "dim"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-            return _tensor_split_default(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"indices", "dim"} and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-            return _tensor_split_indices(input, *args, **kwargs)
-        if n <= 2 and kwargs.keys() <= {"tensor_indices_or_sections", "dim"} and _is_tensor(_arg(args, 0, kwargs, "tensor_indices_or_sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
-            return _tensor_split_tensor(input, *args, **kwargs)
-    raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
 
 
-@_lists("TI", "tensor_words_hsplit")
-def _hsplit_default(input, sections):
-    """Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
-
-    >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
-    (tensor([[1],
-            [3]]), tensor([[2],
-            [4]]))
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "hsplit", "input")
-    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
-        sections = _integer(sections, "hsplit", "sections")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_hsplit(input._h, sections, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TV", "tensor_words_hsplit_indices")
-def _hsplit_indices(input, indices, *more):
-    """Cuts columns (the only dimension of a vector) before the listed positions."""
-    if more:
-        indices = (indices, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "hsplit", "input")
-    indices, indices_len = _ints(indices, "hsplit", "indices")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_hsplit_indices(input._h, indices, indices_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_hsplit_default, _hsplit_indices)
-def hsplit(input, *args, **kwargs):
+@_operator("hsplit hsplit.indices")
+def hsplit(input, sections=None, indices=None, *more):
     """hsplit(Tensor input, int sections)
     Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
 
@@ -16444,63 +5815,10 @@ def hsplit(input, *args, **kwargs):
             [3]]), tensor([[2],
             [4]]))
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _hsplit_default(input, *args)
-        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
-            return _hsplit_indices(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-            return _hsplit_default(input, *args, **kwargs)
-        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-            return _hsplit_indices(input, *args, **kwargs)
-    raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
-@_lists("TI", "tensor_words_vsplit")
-def _vsplit_default(input, sections):
-    """Cuts rows into equal sections; the size must divide.
-
-    >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
-    (tensor([[1, 2]]), tensor([[3, 4]]))
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "vsplit", "input")
-    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
-        sections = _integer(sections, "vsplit", "sections")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_vsplit(input._h, sections, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TV", "tensor_words_vsplit_indices")
-def _vsplit_indices(input, indices, *more):
-    """Cuts rows before the listed positions."""
-    if more:
-        indices = (indices, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "vsplit", "input")
-    indices, indices_len = _ints(indices, "vsplit", "indices")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_vsplit_indices(input._h, indices, indices_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_vsplit_default, _vsplit_indices)
-def vsplit(input, *args, **kwargs):
+@_operator("vsplit vsplit.indices")
+def vsplit(input, sections=None, indices=None, *more):
     """vsplit(Tensor input, int sections)
     Cuts rows into equal sections; the size must divide.
 
@@ -16510,63 +5828,10 @@ def vsplit(input, *args, **kwargs):
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _vsplit_default(input, *args)
-        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
-            return _vsplit_indices(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-            return _vsplit_default(input, *args, **kwargs)
-        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-            return _vsplit_indices(input, *args, **kwargs)
-    raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
-@_lists("TI", "tensor_words_dsplit")
-def _dsplit_default(input, sections):
-    """Cuts dimension 2 into equal sections; the size must divide.
-
-    >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
-    torch.Size([1, 2, 1])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "dsplit", "input")
-    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
-        sections = _integer(sections, "dsplit", "sections")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_dsplit(input._h, sections, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_lists("TV", "tensor_words_dsplit_indices")
-def _dsplit_indices(input, indices, *more):
-    """Cuts dimension 2 before the listed positions."""
-    if more:
-        indices = (indices, *more)
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "dsplit", "input")
-    indices, indices_len = _ints(indices, "dsplit", "indices")
-    cell0 = _take() if _cells else _Cell()
-    count0 = _take() if _cells else _Cell()
-    status = c_dsplit_indices(input._h, indices, indices_len, cell0.address, count0.address)
-    if status:
-        raise _failure(status)
-    result = _wrap_list(cell0.p, count0.i)
-    _put(cell0)
-    _put(count0)
-    return result
-
-
-@_first(_dsplit_default, _dsplit_indices)
-def dsplit(input, *args, **kwargs):
+@_operator("dsplit dsplit.indices")
+def dsplit(input, sections=None, indices=None, *more):
     """dsplit(Tensor input, int sections)
     Cuts dimension 2 into equal sections; the size must divide.
 
@@ -16576,18 +5841,6 @@ def dsplit(input, *args, **kwargs):
     >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
     torch.Size([1, 2, 1])
     """
-    n = len(args)
-    if not kwargs:
-        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
-            return _dsplit_default(input, *args)
-        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
-            return _dsplit_indices(input, *args)
-    else:
-        if n <= 1 and kwargs.keys() <= {"sections"} and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
-            return _dsplit_default(input, *args, **kwargs)
-        if kwargs.keys() <= {"indices"} and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
-            return _dsplit_indices(input, *args, **kwargs)
-    raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
 __all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]

@@ -2,57 +2,8 @@
 # ruff: noqa
 from ._call import *
 
-c_special_expit = _bind("tensor_special_expit", P, P)
-c_special_expit_out = _bind("tensor_special_expit_out", P, P)
-c_special_exp2 = _bind("tensor_special_exp2", P, P)
-c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
-c_special_expm1 = _bind("tensor_special_expm1", P, P)
-c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
-c_special_log1p = _bind("tensor_special_log1p", P, P)
-c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
-c_special_erf = _bind("tensor_special_erf", P, P)
-c_special_erf_out = _bind("tensor_special_erf_out", P, P)
-c_special_erfc = _bind("tensor_special_erfc", P, P)
-c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
-c_special_erfinv = _bind("tensor_special_erfinv", P, P)
-c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
-c_special_gammaln = _bind("tensor_special_gammaln", P, P)
-c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
-c_special_digamma = _bind("tensor_special_digamma", P, P)
-c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
-c_special_psi = _bind("tensor_special_psi", P, P)
-c_special_psi_out = _bind("tensor_special_psi_out", P, P)
-c_special_i0 = _bind("tensor_special_i0", P, P)
-c_special_i0_out = _bind("tensor_special_i0_out", P, P)
-c_special_sinc = _bind("tensor_special_sinc", P, P)
-c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
-c_special_round = _bind("tensor_special_round", P, P, P)
-c_special_round_out = _bind("tensor_special_round_out", P, P, P)
-c_special_logit = _bind("tensor_special_logit", P, P, P)
-c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
-c_special_polygamma = _bind("tensor_special_polygamma", P, P, P)
-c_special_polygamma_out = _bind("tensor_special_polygamma_out", P, P, P)
-c_special_multigammaln = _bind("tensor_special_multigammaln", P, P, P)
-c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, P, P)
-c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
-c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
-c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
-c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
-c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
-c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
-c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
-c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
-c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
-c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
-c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
-c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
-c_special_zeta = _bind("tensor_special_zeta", P, P, P)
-c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
-c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
-c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
 
-
-@_makes("T", "tensor_words_special_expit")
+@_operator("special.expit")
 def expit(input, *, out=None):
     """Another name of `sigmoid`.
     1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
@@ -60,20 +11,9 @@ def expit(input, *, out=None):
     >>> torch.special.expit(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "expit", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "expit", "out")
-        status = c_special_expit_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_expit(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_exp2")
+@_operator("special.exp2")
 def exp2(input, *, out=None):
     """Another name of `exp2`.
     2 to the power of every element. Integers and bool count as the default dtype.
@@ -81,20 +21,9 @@ def exp2(input, *, out=None):
     >>> torch.special.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "exp2", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "exp2", "out")
-        status = c_special_exp2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_exp2(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_expm1")
+@_operator("special.expm1")
 def expm1(input, *, out=None):
     """Another name of `expm1`.
     exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
@@ -102,20 +31,9 @@ def expm1(input, *, out=None):
     >>> torch.special.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "expm1", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "expm1", "out")
-        status = c_special_expm1_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_expm1(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_log1p")
+@_operator("special.log1p")
 def log1p(input, *, out=None):
     """Another name of `log1p`.
     log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
@@ -123,20 +41,9 @@ def log1p(input, *, out=None):
     >>> torch.special.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "log1p", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "log1p", "out")
-        status = c_special_log1p_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_log1p(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_erf")
+@_operator("special.erf")
 def erf(input, *, out=None):
     """Another name of `erf`.
     The error function of every element. Integers and bool count as the default dtype.
@@ -144,20 +51,9 @@ def erf(input, *, out=None):
     >>> torch.special.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erf", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "erf", "out")
-        status = c_special_erf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_erf(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_erfc")
+@_operator("special.erfc")
 def erfc(input, *, out=None):
     """Another name of `erfc`.
     1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
@@ -165,20 +61,9 @@ def erfc(input, *, out=None):
     >>> torch.special.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erfc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "erfc", "out")
-        status = c_special_erfc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_erfc(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_erfinv")
+@_operator("special.erfinv")
 def erfinv(input, *, out=None):
     """Another name of `erfinv`.
     The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
@@ -186,20 +71,9 @@ def erfinv(input, *, out=None):
     >>> torch.special.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "erfinv", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "erfinv", "out")
-        status = c_special_erfinv_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_erfinv(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_gammaln")
+@_operator("special.gammaln")
 def gammaln(input, *, out=None):
     """Another name of `lgamma`.
     The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
@@ -207,20 +81,9 @@ def gammaln(input, *, out=None):
     >>> torch.special.gammaln(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gammaln", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "gammaln", "out")
-        status = c_special_gammaln_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_gammaln(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_digamma")
+@_operator("special.digamma")
 def digamma(input, *, out=None):
     """Another name of `digamma`.
     The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
@@ -228,20 +91,9 @@ def digamma(input, *, out=None):
     >>> torch.special.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "digamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "digamma", "out")
-        status = c_special_digamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_digamma(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_psi")
+@_operator("special.psi")
 def psi(input, *, out=None):
     """Another name of `digamma`.
     The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
@@ -249,20 +101,9 @@ def psi(input, *, out=None):
     >>> torch.special.psi(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "psi", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "psi", "out")
-        status = c_special_psi_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_psi(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_i0")
+@_operator("special.i0")
 def i0(input, *, out=None):
     """Another name of `i0`.
     The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
@@ -270,20 +111,9 @@ def i0(input, *, out=None):
     >>> torch.special.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "i0", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "i0", "out")
-        status = c_special_i0_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_i0(input._h, cell.address), cell)
 
 
-@_makes("T", "tensor_words_special_sinc")
+@_operator("special.sinc")
 def sinc(input, *, out=None):
     """Another name of `sinc`.
     sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
@@ -291,20 +121,9 @@ def sinc(input, *, out=None):
     >>> torch.special.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "sinc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "sinc", "out")
-        status = c_special_sinc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_sinc(input._h, cell.address), cell)
 
 
-@_makes("TI", "tensor_words_special_round")
+@_operator("special.round")
 def round(input, *, decimals=0, out=None):
     """Another name of `round`.
     Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
@@ -315,22 +134,9 @@ def round(input, *, decimals=0, out=None):
     >>> torch.special.round(torch.tensor([1.234]), decimals=2)
     tensor([1.2300])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "round", "input")
-    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
-        decimals = _integer(decimals, "round", "decimals")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "round", "out")
-        status = c_special_round_out(input._h, decimals, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_round(input._h, decimals, cell.address), cell)
 
 
-@_makes("Tf", "tensor_words_special_logit")
+@_operator("special.logit")
 def logit(input, eps=None, *, out=None):
     """Another name of `logit`.
     log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
@@ -338,21 +144,9 @@ def logit(input, eps=None, *, out=None):
     >>> torch.special.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "logit", "input")
-    eps = None if eps is None else _double(eps, "logit", "eps")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "logit", "out")
-        status = c_special_logit_out(input._h, eps, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_logit(input._h, eps, cell.address), cell)
 
 
-@_makes("IT", "tensor_words_special_polygamma")
+@_operator("special.polygamma")
 def polygamma(n, input, *, out=None):
     """Another name of `polygamma`.
     The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
@@ -360,22 +154,9 @@ def polygamma(n, input, *, out=None):
     >>> torch.special.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
     """
-    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-        n = _integer(n, "polygamma", "n")
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "polygamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "polygamma", "out")
-        status = c_special_polygamma_out(n, input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_polygamma(n, input._h, cell.address), cell)
 
 
-@_makes("TI", "tensor_words_special_multigammaln")
+@_operator("special.multigammaln")
 def multigammaln(input, p, *, out=None):
     """Another name of `mvlgamma`.
     The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
@@ -383,22 +164,9 @@ def multigammaln(input, p, *, out=None):
     >>> torch.special.multigammaln(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "multigammaln", "input")
-    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
-        p = _integer(p, "multigammaln", "p")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "multigammaln", "out")
-        status = c_special_multigammaln_out(input._h, p, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_multigammaln(input._h, p, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_special_gammainc")
+@_operator("special.gammainc")
 def gammainc(input, other, *, out=None):
     """Another name of `igamma`.
     The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
@@ -406,22 +174,9 @@ def gammainc(input, other, *, out=None):
     >>> torch.special.gammainc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gammainc", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "gammainc", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "gammainc", "out")
-        status = c_special_gammainc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_gammainc(input._h, other._h, cell.address), cell)
 
 
-@_makes("TT", "tensor_words_special_gammaincc")
+@_operator("special.gammaincc")
 def gammaincc(input, other, *, out=None):
     """Another name of `igammac`.
     The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
@@ -429,22 +184,9 @@ def gammaincc(input, other, *, out=None):
     >>> torch.special.gammaincc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gammaincc", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "gammaincc", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "gammaincc", "out")
-        status = c_special_gammaincc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    return _made(c_special_gammaincc(input._h, other._h, cell.address), cell)
 
 
-@_makes("PO", "tensor_words_special_xlogy", "tensor_words_special_xlogy_scalar")
+@_operator("special.xlogy")
 def xlogy(input, other, *, out=None):
     """Another name of `xlogy`.
     `input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
@@ -452,81 +194,24 @@ def xlogy(input, other, *, out=None):
     >>> torch.special.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "xlogy", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "xlogy", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "xlogy", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_xlogy_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_xlogy_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_special_xlogy_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_special_xlogy(input._h, other._h, cell.address), cell)
 
 
-@_makes("PO", "tensor_words_special_xlog1py", "tensor_words_special_xlog1py_scalar")
+@_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
     """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
 
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
     tensor([0.0000, 2.7726])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "xlog1py", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "xlog1py", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "xlog1py", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_xlog1py_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_special_xlog1py_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_special_xlog1py(input._h, other._h, cell.address), cell)
 
 
-@_makes("PO", "tensor_words_special_zeta", "tensor_words_special_zeta_scalar")
+@_operator("special.zeta")
 def zeta(input, other, *, out=None):
     """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
 
     >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
     tensor([1.6449])
     """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "zeta", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "zeta", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "zeta", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_zeta_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_zeta_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        return _made(c_special_zeta_scalar(input._h, other, cell.address), cell)
-    else:
-        return _made(c_special_zeta(input._h, other._h, cell.address), cell)
 
 
 __all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"]

@@ -8,9 +8,7 @@ import sys
 import pytest
 
 import libtensor as torch
-from libtensor import _direct
 
-DIRECT = pytest.mark.skipif(_direct.direct is None, reason="LIBTENSOR_PLAIN_CALLS is set: functions are plain Python with *args")
 NO_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 
 
@@ -112,7 +110,6 @@ def test_random_numbers_leave_no_trace_in_a_fork():
         torch.Generator().manual_seed("a")
 
 
-@DIRECT
 @pytest.mark.parametrize(
     ("function", "text"),
     [
@@ -129,7 +126,6 @@ def test_signatures(function, text):
     assert str(inspect.signature(function)) == text
 
 
-@DIRECT
 def test_every_signature_is_readable():
     for name in torch.__all__:
         thing = getattr(torch, name)

@@ -12,17 +12,17 @@ PACKAGE = Path(libtensor.__file__).parent
 # What a file needs stands above it.
 ORDER = """
 the library, and what needs no tensor
-    gen_names _library _size _print _extend _entered _errors _signature _dtypes _device _modes _forked _overrides _direct
+    gen_names _library _size _print _extend _entered _errors _dtypes _device _modes _forked _overrides _direct
 the classes, each with its handle alone
     _owner _tensor
 arguments and results of the generated functions
-    _results _convert _index _match _call
+    _results _convert _match _call
 the generated functions
     gen_functions gen_fft gen_linalg gen_nn_functional gen_special
 what is made of them
     _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _storage _typed_storage
 the other methods of Tensor
-    gen_operators _methods
+    _operators gen_operators _methods
 files, devices
     _structure _files _accelerators
 the public modules

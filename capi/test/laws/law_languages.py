@@ -37,7 +37,6 @@ KINDS = ("Tensor", "Tensor[]", "bool", "int", "float")
 
 def run(options, law, report):
     os.environ["LIBTENSOR_LIBRARY"] = str(os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so")
-    os.environ.setdefault("LIBTENSOR_PLAIN_CALLS", "0")
     sys.path.insert(0, str(HERE.parent))
     import operators
 
@@ -84,7 +83,6 @@ def run(options, law, report):
         return
     command = ["node", "--test", "test/operators.test.js"]
     environment = os.environ | {"LIBTENSOR_OPERATORS": str(folder / "operators.json")}
-    environment.pop("LIBTENSOR_PLAIN_CALLS")
     done = subprocess.run(command, cwd=ROOT / "bindings/node", env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         lines = done.stdout.splitlines()

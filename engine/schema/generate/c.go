@@ -376,14 +376,10 @@ func generateC(out *output, ops []*schema.Operator) error {
 			for _, f := range forms(ops[id]) {
 				b.WriteString(f.definition(id))
 			}
-			for _, mode := range []string{"function", "inplace"} {
-				for _, f := range wordForms(ops[id], mode) {
-					b.WriteString(f.wordDefinition())
-				}
-			}
 		}
 		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())
 	}
+	out.write("capi/gen_operators.c", operatorTable(ops))
 	out.write("capi/gen_calls.go", goCalls(ops))
 	out.write("engine/ops/gen_operators_test.go", goOperators(ops))
 	return nil

@@ -149,8 +149,6 @@ func pyDefault(a schema.Arg) string {
 	switch {
 	case d == "None":
 		return d
-	case a.Type.Base == "Scalar" && (d == "0" || d == "1"):
-		return map[string]string{"0": "_ZERO", "1": "_ONE"}[d]
 	case a.Type.Base == "str" && d[0] != '"' && d[0] != '\'':
 		return `"` + d + `"`
 	case a.Type.Base == "str":
@@ -172,70 +170,93 @@ func noneIsDefault(a schema.Arg) bool {
 	return a.Type.List && strings.HasPrefix(a.Default, "[")
 }
 
-// parameters is the Python parameter list.
-func (v *pyOverload) parameters() string {
-	var out, kw []string
-	variadic := v.variadicSize()
-	for _, a := range v.op.Args {
-		text := pyName(a.Name)
-		switch {
-		case v.variadicTensors() && !a.KwOnly && a.Type.List:
-			out = append(out, "*"+text)
-			continue
-		case variadic && !a.KwOnly && a.Type.List:
-			out = append(out, text, "*more")
-			continue
-		case a.Default != "":
-			text += "=" + pyDefault(a)
-		}
-		if a.KwOnly {
-			kw = append(kw, text)
-		} else {
-			out = append(out, text)
-		}
-	}
-	if v.takesOut() {
-		kw = append(kw, "out=None")
-	}
-	for _, a := range v.aliased() {
-		kw = append(kw, pyAliases[a.Name]+"=_absent")
-	}
-	if v.factory() {
-		kw = append(kw, "pin_memory=False", "requires_grad=False")
-	}
-	if len(kw) > 0 && !variadic && !v.variadicTensors() {
-		out = append(out, "*")
-	}
-	return strings.Join(append(out, kw...), ", ")
+// pyParameter is a parameter of a function that stands for operators in help() and inspect.
+type pyParameter struct {
+	name  string
+	place int    // of the kinds of parameters, in their order
+	value string // text of the default, "" for none
 }
 
-// pyArgtypes are the ctypes types of a C function's parameters, as names that the generated files import.
-func pyArgtypes(f form) []string {
-	var out []string
-	for i, a := range f.op.Args {
-		kind := pyKinds[f.base(i)].ctype
-		switch {
-		case several(a.Type):
-			out = append(out, "P", "P")
-		case a.Type.Base == "float" && a.Type.Optional: // by address
-			out = append(out, "P")
-		default:
-			out = append(out, kind)
+const (
+	byPosition = iota
+	rest
+	byName
+)
+
+// parameters are those of the Python function.
+func (v *pyOverload) parameters() []pyParameter {
+	var out []pyParameter
+	for i, a := range v.op.Args {
+		p := pyParameter{name: pyName(a.Name)}
+		if a.KwOnly {
+			p.place = byName
 		}
-	}
-	if f.mode == "inplace" {
-		return out
-	}
-	for _, r := range f.op.Returns {
-		out = append(out, "P")
-		if r.Type.List && f.mode == "function" {
-			out = append(out, "P")
+		if a.Default != "" {
+			p.value = pyDefault(a)
 		}
+		switch strings.ToUpper(v.kindOf(i)) {
+		case "R":
+			p.place = rest
+		case "V":
+			out = append(out, p)
+			p = pyParameter{name: "more", place: rest}
+		}
+		out = append(out, p)
+	}
+	if v.takesOut() {
+		out = append(out, pyParameter{"out", byName, "None"})
+	}
+	if v.factory() {
+		out = append(out, pyParameter{"pin_memory", byName, "False"}, pyParameter{"requires_grad", byName, "False"})
 	}
 	return out
 }
 
-func pyCName(f form) string { return "c" + strings.TrimPrefix(f.name(), "tensor") }
+// parameters are those of all overloads: what not every one has is optional.
+func (f *pyFunction) parameters() []pyParameter {
+	var all []pyParameter
+	times := map[string]int{}
+	for _, v := range f.overloads {
+		for _, p := range v.parameters() {
+			if times[p.name]++; times[p.name] == 1 && (p.place != rest || !slices.ContainsFunc(all, func(q pyParameter) bool { return q.place == rest })) {
+				all = append(all, p)
+			}
+		}
+	}
+	for i, p := range all {
+		if p.value == "" && p.place != rest && times[p.name] < len(f.overloads) {
+			all[i].value = "None"
+		}
+	}
+	order := func(p pyParameter) int {
+		if p.place == byPosition && p.value != "" {
+			return 1
+		}
+		return 2 * p.place
+	}
+	slices.SortStableFunc(all, func(p, q pyParameter) int { return order(p) - order(q) })
+	return all
+}
+
+// pyParameters is the text of parameters.
+func pyParameters(list []pyParameter) string {
+	var out []string
+	place := byPosition
+	for _, p := range list {
+		text := p.name
+		switch {
+		case p.place == rest:
+			text = "*" + text
+		case p.place == byName && place == byPosition:
+			out = append(out, "*")
+		}
+		if place = p.place; p.value != "" {
+			text += "=" + p.value
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
 
 // code collects indented lines.
 type code struct {
@@ -249,181 +270,8 @@ func (c *code) line(format string, args ...any) {
 	c.WriteString("\n")
 }
 
-// when writes an if with one statement.
-func (c *code) when(condition, then string) {
-	c.line("if %s:", condition)
-	c.indent++
-	c.line("%s", then)
-	c.indent--
-}
-
-// body writes a function's statements: check the arguments, call C, wrap the results.
-func (v *pyOverload) body(c *code, function string) {
-	o := v.op
-	if v.variadicSize() {
-		size := pyName(v.positional()[len(v.positional())-1].Name)
-		c.when("more", fmt.Sprintf("%s = (%s, *more)", size, size))
-	}
-	if v.variadicTensors() {
-		list := pyName(v.positional()[len(v.positional())-1].Name)
-		c.when(fmt.Sprintf("len(%s) == 1 and %s[0].__class__ is not _Tensor", list, list), fmt.Sprintf("%s = %s[0]", list, list))
-	}
-	for _, a := range v.aliased() {
-		c.when(pyAliases[a.Name]+" is not _absent", a.Name+" = "+pyAliases[a.Name])
-	}
-	if v.factory() {
-		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
-	}
-	g := v.given(c, function)
-	if v.takesOut() {
-		c.line("if out is not None:")
-		c.indent++
-		handles, given := []string{"out._h"}, "out"
-		if len(o.Returns) == 1 {
-			c.when("out.__class__ is not _Tensor", fmt.Sprintf(`out = _tensor(out, "%s", "out")`, function))
-		} else {
-			c.line(`out = _outputs(out, %d, "%s")`, len(o.Returns), function)
-			handles, given = nil, v.resultType()+"(out)"
-			for i := range o.Returns {
-				handles = append(handles, fmt.Sprintf("out[%d]._h", i))
-			}
-		}
-		g.checked(c, "out", handles...)
-		c.line("return %s", given)
-		c.indent--
-	}
-	if v.inplace || len(o.Returns) == 0 {
-		g.checked(c, v.mode())
-		if at := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated || v.inplace }); at >= 0 {
-			c.line("return %s", pyName(o.Args[at].Name))
-		}
-		return
-	}
-	v.results(c, g)
-}
-
-// given are the arguments of a call as its statements have checked them.
-type given struct {
-	op        *schema.Operator
-	pass      []string // what to pass to C
-	last      int      // the operand that may be a number, -1 when there is none
-	operandAt int      // its position in pass
-}
-
-// given writes the statements that check the arguments.
-func (v *pyOverload) given(c *code, function string) given {
-	o := v.op
-	g := given{op: o, last: -1}
-	if operands := o.Operands(); len(operands) > 0 && !(v.inplace && operands[len(operands)-1] == 0) {
-		g.last = operands[len(operands)-1]
-	}
-	for i, a := range o.Args {
-		if i == g.last {
-			g.operandAt = len(g.pass)
-		}
-		if v.inplace && i == 0 {
-			a.Type.Base = "Tensor"
-		}
-		g.pass = append(g.pass, c.convert(a, function, i == g.last)...)
-	}
-	return g
-}
-
-// call writes a statement with the call of the C function, or the choice between its two forms.
-func (g given) call(c *code, statement, mode string, results ...string) {
-	line := func(scalar bool, pass []string) {
-		c.line(statement, fmt.Sprintf("%s(%s)", pyCName(form{g.op, mode, scalar}), strings.Join(append(slices.Clone(pass), results...), ", ")))
-	}
-	if g.last < 0 {
-		line(false, g.pass)
-		return
-	}
-	operand := pyName(g.op.Args[g.last].Name)
-	number := slices.Clone(g.pass)
-	number[g.operandAt] = operand
-	c.line("if %s.__class__ is _Scalar:", operand)
-	c.indent++
-	line(true, number)
-	c.indent--
-	c.line("else:")
-	c.indent++
-	line(false, g.pass)
-	c.indent--
-}
-
-// checked writes the call, and the exception for one that fails.
-func (g given) checked(c *code, mode string, results ...string) {
-	g.call(c, "status = %s", mode, results...)
-	c.when("status", "raise _failure(status)")
-}
-
-// mode of the C functions behind the overload.
-func (v *pyOverload) mode() string {
-	if v.inplace {
-		return "inplace"
-	}
-	return "function"
-}
-
-// direct is the decorator that gives a function a way past ctypes; "" when its operator has no word form.
-func (v *pyOverload) direct() string {
-	if o := v.op; len(o.Args) == 1 && o.Args[0].Type == (schema.Type{Base: "Tensor"}) && len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Scalar"}) {
-		return fmt.Sprintf(`_element("%s")`, form{o, "function", false}.name())
-	}
-	list := wordForms(v.op, v.mode())
-	if list == nil || v.variadicTensors() {
-		return ""
-	}
-	arguments := `"` + wordKinds(v.op, v.mode()) + `"`
-	for _, f := range list {
-		arguments += `, "` + f.wordName() + `"`
-	}
-	result := wordResult(v.op, v.mode())
-	if result == "_several" {
-		arguments = v.resultType() + ", " + arguments
-	}
-	return fmt.Sprintf("%s(%s)", result, arguments)
-}
-
 // resultType is the name of the tuple type of several results.
 func (v *pyOverload) resultType() string { return v.private + "_result" }
-
-// results writes the call that makes new results, and their return.
-func (v *pyOverload) results(c *code, g given) {
-	o := v.op
-	if len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor"}) {
-		c.line("cell = _take() if _cells else _Cell()")
-		g.call(c, "return _made(%s, cell)", "function", "cell.address")
-		return
-	}
-	var cells, values []string
-	for i, r := range o.Returns {
-		cell := fmt.Sprintf("cell%d", i)
-		c.line("%s = _take() if _cells else _Cell()", cell)
-		cells = append(cells, cell+".address")
-		count := fmt.Sprintf("count%d", i)
-		if r.Type.List {
-			c.line("%s = _take() if _cells else _Cell()", count)
-			cells = append(cells, count+".address")
-		}
-		value := map[string]string{"Tensor": "_wrap(%s.p)", "int": "%s.i", "bool": "%s.b", "float": "%s.f", "str": "_string(%s.p)", "dtype": "_dtypes[%s.e]",
-			"device": "_device_of(%s.d)", "Scalar": "_value_of(%s)", "pointer": "%s.p or 0", "Storage": "_wrap_storage(%s.p)", "Generator": "_wrap_generator(%s.p)"}[r.Type.Base]
-		if r.Type.List {
-			value = map[string]string{"Tensor": "_wrap_list", "str": "_strings"}[r.Type.Base] + "(%s.p, " + count + ".i)"
-		}
-		values = append(values, fmt.Sprintf(value, cell))
-	}
-	g.checked(c, "function", cells...)
-	if len(values) == 1 {
-		c.line("result = %s", values[0])
-	} else {
-		c.line("result = %s((%s))", v.resultType(), strings.Join(values, ", "))
-	}
-	for _, cell := range cells {
-		c.line("_put(%s)", strings.TrimSuffix(cell, ".address"))
-	}
-	c.line("return result")
-}
 
 // pyOnlyC removes what concerns C callers alone.
 var pyOnlyC = strings.NewReplacer(" Free the text with tensor_string_free.", "", " (new reference)", "")
@@ -451,7 +299,7 @@ func (c *code) docstring(o *schema.Operator) {
 	c.line(`"""`)
 }
 
-// generatePython writes the ctypes functions, the functions and methods over them, and their stubs.
+// generatePython writes the functions and methods, and their stubs.
 func generatePython(out *output, ops []*schema.Operator) error {
 	functions := pyFunctions(ops)
 	byModule := map[string][]*pyFunction{}
@@ -473,18 +321,8 @@ func generatePython(out *output, ops []*schema.Operator) error {
 
 func pyModuleText(list []*pyFunction) string {
 	c := &code{}
-	c.WriteString(pythonBanner + "# ruff: noqa\n")
-	c.WriteString("from ._call import *\n\n")
+	c.WriteString(pythonBanner + "# ruff: noqa\nfrom ._call import *\n")
 	var exported, methods []string
-	for _, f := range list {
-		for _, v := range f.overloads {
-			for _, cf := range forms(v.op) {
-				if (cf.mode == "inplace") == v.inplace {
-					c.line(`%s = _bind("%s", %s)`, pyCName(cf), cf.name(), strings.Join(pyArgtypes(cf), ", "))
-				}
-			}
-		}
-	}
 	for _, f := range list {
 		c.function(f)
 		if f.has("function") && !f.internal() {
@@ -508,35 +346,67 @@ func pyModuleText(list []*pyFunction) string {
 	return c.String()
 }
 
-// function writes one public name: its overloads, and the choice among them when there are several.
+// function writes one public name: what help() shows of it, and the operators behind it.
 func (c *code) function(f *pyFunction) {
-	define := func(v *pyOverload, name string) {
-		c.WriteString("\n\n")
-		if len(v.op.Returns) > 1 {
-			var fields []string
-			for _, r := range v.op.Returns {
-				fields = append(fields, `"`+r.Name+`"`)
-			}
-			c.line(`%s = _result_type("%s", (%s))`, v.resultType(), strings.TrimSuffix(f.name, "_default"), strings.Join(fields, ", "))
-			c.WriteString("\n\n")
-		}
-		if direct := v.direct(); direct != "" {
-			c.line("@%s", direct)
-		} else if name == f.name {
-			c.line("@_open")
-		}
-		c.line("def %s(%s):", name, v.parameters())
-		c.indent++
-		c.docstring(v.op)
-		v.body(c, f.name)
-		c.indent--
-	}
-	if len(f.overloads) == 1 {
-		define(f.overloads[0], f.name)
-		return
-	}
+	var names, results []string
 	for _, v := range f.overloads {
-		define(v, v.private)
+		names = append(names, v.op.ID())
+		if len(v.op.Returns) > 1 {
+			results = nil
+			for _, r := range v.op.Returns {
+				results = append(results, r.Name)
+			}
+		}
 	}
-	c.choice(f)
+	options := ""
+	if f.overloads[0].inplace {
+		options += ", inplace=True"
+	}
+	if results != nil {
+		options += fmt.Sprintf(`, results="%s"`, strings.Join(results, " "))
+	}
+	c.line("\n\n@_operator(\"%s\"%s)", strings.Join(names, " "), options)
+	c.line("def %s(%s):", f.name, pyParameters(f.parameters()))
+	c.indent++
+	if len(f.overloads) == 1 {
+		c.docstring(f.overloads[0].op)
+	} else {
+		c.docstring(f.document())
+	}
+	c.indent--
+}
+
+// document joins the documentation of all overloads.
+func (f *pyFunction) document() *schema.Operator {
+	all := &schema.Operator{}
+	for _, v := range f.overloads {
+		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), strings.TrimSpace(v.op.Doc))
+	}
+	all.Example = f.overloads[0].op.Example
+	return all
+}
+
+// describe is the signature for people.
+func (v *pyOverload) describe() string {
+	var out []string
+	kwOnly := false
+	for _, a := range v.op.Args {
+		if a.KwOnly && !kwOnly {
+			kwOnly = true
+			out = append(out, "*")
+		}
+		kind := map[string]string{"Operand": "Tensor|Number", "Scalar": "Number"}[a.Type.Base]
+		if kind == "" {
+			kind = a.Type.Base
+		}
+		if a.Type.List {
+			kind = "sequence of " + kind
+		}
+		text := kind + " " + pyName(a.Name)
+		if a.Default != "" {
+			text += "=" + strings.ReplaceAll(a.Default, "'", `"`)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
 }

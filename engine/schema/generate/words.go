@@ -8,130 +8,242 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// A word form is a C function that takes all its arguments in one array (capi/value.h): bindings call every operator that
-// makes one tensor, or changes one, in the same way. Arguments that only rare calls give keep their defaults.
+// A word form is a C function that takes all its arguments in one array; the table of operators (capi/value.h) has those of
+// every operator, with what a binding needs to turn a call of its language into one of them.
 
-// wordForms are the C functions of an operator that have a word form.
-func wordForms(o *schema.Operator, mode string) []form {
-	if wordKinds(o, mode) == "" {
-		return nil
-	}
-	var out []form
-	for _, f := range forms(o) {
-		if f.mode == mode {
-			out = append(out, f)
-		}
-	}
-	return out
+// kinds are the letters of the types of parameters and results in the table, and the field of lt_value that holds a value.
+var kinds = map[string]struct{ letter, field string }{
+	"Tensor":        {"T", "pointer"},
+	"Operand":       {"P", "pointer"},
+	"Generator":     {"G", "pointer"},
+	"Storage":       {"W", "pointer"},
+	"Scalar":        {"S", "scalar"},
+	"int":           {"I", "i"},
+	"float":         {"F", "f"},
+	"bool":          {"B", "i"},
+	"str":           {"U", "text"},
+	"dtype":         {"D", "i"},
+	"layout":        {"Y", "i"},
+	"memory_format": {"M", "i"},
+	"device":        {"C", "device"},
+	"pointer":       {"Q", "pointer"},
+	"Index":         {"X", "list"},
+	"Tensor[]":      {"A", "list"},
+	"int[]":         {"L", "list"},
+	"float[]":       {"E", "list"},
+	"bool[]":        {"H", "list"},
+	"Scalar[]":      {"N", "list"},
+	"str[]":         {"K", "list"},
 }
 
-// wordResult tells what a word form does with its result, as the name of the Python decorator.
-func wordResult(o *schema.Operator, mode string) string {
+func unqualified(t schema.Type) string { return schema.Type{Base: t.Base, List: t.List}.String() }
+
+// nullable are the types of which C has a value for none whatever the schema says.
+var nullable = []string{"dtype", "layout", "memory_format", "device"}
+
+// kindOf is the letter of a parameter, a small one where None may be given.
+func (v *pyOverload) kindOf(i int) string {
+	a := v.op.Args[i]
+	kind := kinds[unqualified(a.Type)].letter
+	operands := v.op.Operands()
+	last := i == len(v.positional())-1
 	switch {
-	case mode == "inplace" || len(o.Returns) == 0 && len(o.Args) > 0 && o.Args[0].Mutated:
-		return "_changes"
-	case len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor", List: true}):
-		return "_lists"
-	case len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "bool"}):
-		return "_tells"
-	case len(o.Returns) == 0 || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type != schema.Type{Base: "Tensor"} }):
-		return ""
-	case len(o.Returns) != 1:
-		return "_several"
-	case o.Returns[0].AliasSet != "" && o.Category == "view":
-		return "_views"
+	case a.Type.Base == "Operand" && i == operands[len(operands)-1]:
+		kind = "O"
+	case a.Type.Base == "Tensor" && a.Type.List && a.Type.Optional:
+		return "Z"
+	case a.Type.List && last && v.variadicSize():
+		kind = "V"
+	case a.Type.List && last && v.op.Python.Variadic:
+		kind = "R"
 	}
-	return "_makes"
+	if a.Type.Optional || a.Default == "None" || slices.Contains(nullable, a.Type.Base) {
+		kind = strings.ToLower(kind)
+	}
+	return kind
 }
 
-// wordKinds has a letter for each argument of the word form (bindings/python/direct/direct.c explains them); "" when the
-// operator has no such form.
-func wordKinds(o *schema.Operator, mode string) string {
-	if wordResult(o, mode) == "" || len(o.Args) == 0 {
-		return ""
-	}
-	var kinds strings.Builder
-	operands := o.Operands()
-	for i, a := range o.Args {
-		kind := pyKindOf(a.Type).letter
-		switch {
-		case a.Type.Base == "Tensor" && a.Type.List && a.Type.Optional:
-			kind = ""
-		case mode == "inplace" && i == 0:
-			kind = "T"
-		case a.Type.Base == "Operand" && i == operands[len(operands)-1]:
-			kind = "O"
-		}
-		if a.Type.Base == "int" && (&pyOverload{op: o}).variadicSize() && a.Type.List && !a.KwOnly {
-			kind = "V"
-		}
-		if a.Type.Optional || a.Default == "None" {
-			kind = strings.ToLower(kind)
-		}
-		if kind == "" {
-			if a.Default == "" {
-				return ""
-			}
-			kind = "-"
-		}
-		kinds.WriteString(kind)
-	}
-	return kinds.String()
-}
+// word is the name of the word form, within its file.
+func (f form) word() string { return "words" + strings.TrimPrefix(f.name(), "tensor") }
 
-func (f form) wordName() string { return "tensor_words_" + strings.TrimPrefix(f.name(), "tensor_") }
-
-// wordDefinition is the C function, which calls the form itself.
+// wordDefinition is the word form, which calls the form itself.
 func (f form) wordDefinition() string {
 	var pass []string
-	for i, kind := range wordKinds(f.op, f.mode) {
-		cell, field := fmt.Sprintf("a[%d].", i), pyKindOf(f.op.Args[i].Type).field
+	for i, a := range f.op.Args {
+		cell, field := fmt.Sprintf("a[%d].", i), kinds[unqualified(a.Type)].field
 		switch {
-		case kind == '-':
-			pass = append(pass, cDefault(f.op.Args[i]))
-		case kind == 'O' && f.scalar:
+		case f.isScalar(i):
 			pass = append(pass, cell+"scalar")
-		case kind == 'f': // by address, as NULL is none
-			pass = append(pass, cell+"pointer")
 		case field == "list":
 			pass = append(pass, cell+"list.data", cell+"list.length")
+		case a.Type.Deleter:
+			pass = append(pass, fmt.Sprintf("(tensor_deleter)(intptr_t)%spointer", cell))
+		case a.Type.Base == "float" && a.Type.Optional: // by address, as NULL is none
+			pass = append(pass, cell+"pointer")
 		default:
 			pass = append(pass, cell+field)
 		}
 	}
-	results := map[string]string{"_changes": "", "_lists": ", (tensor_t ***)&a->list.data, &a->list.length"}
-	head := fmt.Sprintf("TENSOR_API intptr_t %s(lt_value *a) {", f.wordName())
-	call := fmt.Sprintf("%s(%s", f.name(), strings.Join(pass, ", "))
-	switch result := wordResult(f.op, f.mode); result {
-	case "_changes", "_lists":
-		return fmt.Sprintf("%s return %s%s); }\n\n", head, call, results[result])
-	case "_several":
+	head := fmt.Sprintf("static intptr_t %s(lt_value *a) {", f.word())
+	if len(f.op.Args) == 0 && !f.returnsResults() {
+		head += "\n  (void)a;\n "
+	}
+	call := func() string { return fmt.Sprintf("%s(%s)", f.name(), strings.Join(pass, ", ")) }
+	if f.mode == "out" {
 		for i := range f.op.Returns {
-			results[result] += fmt.Sprintf(", (tensor_t **)&a[%d].pointer", i)
+			pass = append(pass, fmt.Sprintf("a[%d].pointer", len(f.op.Args)+i))
 		}
-		return fmt.Sprintf("%s return %s%s); }\n\n", head, call, results[result])
 	}
-	if wordResult(f.op, f.mode) == "_tells" {
-		return fmt.Sprintf("%s\n  bool told = false;\n  tensor_status status = %s, &told);\n  a->i = told;\n  return status;\n}\n\n", head, call)
+	if !f.returnsResults() {
+		return fmt.Sprintf("%s return %s; }\n\n", head, call())
 	}
-	return fmt.Sprintf("%s\n  tensor_t *made;\n  tensor_status status = %s, &made);\n  return status ? (intptr_t)status : (intptr_t)made;\n}\n\n", head, call)
+	if len(f.op.Returns) == 1 && unqualified(f.op.Returns[0].Type) == "Tensor" {
+		pass = append(pass, "&made")
+		return fmt.Sprintf("%s\n  tensor_t *made;\n  tensor_status status = %s;\n  return status ? (intptr_t)status : (intptr_t)made;\n}\n\n", head, call())
+	}
+	var variables, stores strings.Builder
+	for i, r := range f.op.Returns {
+		field := kinds[unqualified(r.Type)].field
+		switch {
+		case r.Type.List:
+			pass = append(pass, fmt.Sprintf("(%s**)&a[%d].list.data", resultTypes[r.Type.Base], i), fmt.Sprintf("&a[%d].list.length", i))
+		case field == "i" && r.Type.Base != "int":
+			fmt.Fprintf(&variables, "\n  %sr%d = 0;", resultTypes[r.Type.Base], i)
+			fmt.Fprintf(&stores, "\n  a[%d].i = r%d;", i, i)
+			pass = append(pass, fmt.Sprintf("&r%d", i))
+		default:
+			pass = append(pass, fmt.Sprintf("(%s*)&a[%d].%s", resultTypes[r.Type.Base], i, field))
+		}
+	}
+	if variables.Len() == 0 {
+		return fmt.Sprintf("%s return %s; }\n\n", head, call())
+	}
+	return fmt.Sprintf("%s%s\n  tensor_status status = %s;%s\n  return status;\n}\n\n", head, variables.String(), call(), stores.String())
 }
 
-// cDefault is the C text of the default of an argument that word forms leave out.
-func cDefault(a schema.Arg) string {
-	if a.Type.List {
-		return "NULL, 0"
-	}
-	switch a.Type.Base {
-	case "layout":
-		return "TENSOR_LAYOUT_NONE"
-	case "memory_format":
-		if a.Default != "None" {
-			return "TENSOR_" + strings.ToUpper(strings.TrimSuffix(a.Default, "_format"))
-		}
-		return "TENSOR_FORMAT_NONE"
+// cNone is the initializer of what stands for None.
+func cNone(a schema.Arg) string {
+	switch unqualified(a.Type) {
+	case "Scalar":
+		return "{.scalar = {TENSOR_SCALAR_NONE, {0}}}"
+	case "int":
+		return "{.i = TENSOR_NONE}"
+	case "bool", "dtype", "layout", "memory_format":
+		return "{.i = -1}"
 	case "device":
-		return "tensor_device_default()"
+		return "{.device = {-1, -1}}"
 	}
-	return "NULL"
+	return "{0}"
+}
+
+// cAbsent is the initializer of the default of a parameter.
+func cAbsent(a schema.Arg) string {
+	if a.Default == "None" {
+		return cNone(a)
+	}
+	d := strings.NewReplacer("True", "true", "False", "false").Replace(a.Default)
+	switch unqualified(a.Type) {
+	case "Scalar", "Operand":
+		switch {
+		case d == "true" || d == "false":
+			return fmt.Sprintf("{.scalar = {TENSOR_SCALAR_BOOL, {.i = %s}}}", d)
+		case strings.ContainsAny(d, ".en"):
+			return fmt.Sprintf("{.scalar = {TENSOR_SCALAR_FLOAT, {.f = {%s, 0}}}}", d)
+		}
+		return fmt.Sprintf("{.scalar = {TENSOR_SCALAR_INT, {.i = %s}}}", d)
+	case "float":
+		if a.Type.Optional {
+			return fmt.Sprintf("{.pointer = (double[]){%s}}", d)
+		}
+		return fmt.Sprintf("{.f = %s}", d)
+	case "str":
+		return fmt.Sprintf(`{.text = "%s"}`, strings.Trim(d, `"'`))
+	case "dtype", "layout":
+		return "{.i = TENSOR_" + strings.ToUpper(d) + "}"
+	case "memory_format":
+		return "{.i = TENSOR_" + strings.ToUpper(strings.TrimSuffix(d, "_format")) + "}"
+	case "int[]":
+		items := strings.Trim(d, "[]")
+		if items == "" {
+			return "{0}"
+		}
+		return fmt.Sprintf("{.list = {(const int64_t[]){%s}, %d}}", items, strings.Count(items, ",")+1)
+	}
+	return fmt.Sprintf("{.i = %s}", d) // int, bool
+}
+
+// row is the operator's line of the table, and its parameters', which stand before it.
+func (v *pyOverload) row() (parameters, row string) {
+	o := v.op
+	var b strings.Builder
+	for i, a := range o.Args {
+		var flags []string
+		if a.KwOnly {
+			flags = append(flags, "LT_BY_NAME")
+		}
+		absent := "{0}"
+		switch {
+		case a.Default != "":
+			flags = append(flags, "LT_DEFAULT")
+			absent = cAbsent(a)
+		}
+		if noneIsDefault(a) {
+			flags = append(flags, "LT_NONE_IS_DEFAULT")
+		}
+		fmt.Fprintf(&b, "    {\"%s\", '%s', %s, %s},\n", pyName(a.Name), v.kindOf(i), or(flags), absent)
+	}
+	name := strings.ReplaceAll(o.CName(), ".", "_")
+	if len(o.Args) > 0 {
+		parameters = fmt.Sprintf("static const lt_parameter of_%s[] = {\n%s};\n\n", name, b.String())
+	}
+	words := map[string][]string{"function": {"NULL", "NULL"}, "inplace": {"NULL", "NULL"}, "out": {"NULL", "NULL"}}
+	for _, f := range forms(o) {
+		at := map[bool]int{true: 1}[f.scalar]
+		words[f.mode][at] = f.word()
+	}
+	results := ""
+	for _, r := range o.Returns {
+		results += kinds[unqualified(r.Type)].letter
+	}
+	var flags []string
+	if o.Returns != nil && o.Returns[0].AliasSet != "" && o.Category == "view" || results == "S" {
+		flags = append(flags, "LT_BRIEF")
+	}
+	if v.factory() {
+		flags = append(flags, "LT_FACTORY")
+	}
+	first := "NULL"
+	if len(o.Args) > 0 {
+		first = "of_" + name
+	}
+	pair := func(mode string) string { return "{" + strings.Join(words[mode], ", ") + "}" }
+	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated })
+	return parameters, fmt.Sprintf("    {\"%s\", {%s, %s, %s}, %s, %d, \"%s\", %q, %d, %s},\n",
+		o.ID(), pair("function"), pair("inplace"), pair("out"), first, len(o.Args), results, "("+v.describe()+")", changed, or(flags))
+}
+
+// or is the C text of flags.
+func or(flags []string) string {
+	if len(flags) == 0 {
+		return "0"
+	}
+	return strings.Join(flags, " | ")
+}
+
+// operatorTable is the table, in the order of the operators' names, with its word forms.
+func operatorTable(ops []*schema.Operator) string {
+	sorted := slices.Clone(ops)
+	slices.SortFunc(sorted, func(a, b *schema.Operator) int { return strings.Compare(a.ID(), b.ID()) })
+	var words, parameters, rows strings.Builder
+	for _, o := range sorted {
+		for _, f := range forms(o) {
+			words.WriteString(f.wordDefinition())
+		}
+		p, row := (&pyOverload{op: renamed(o)}).row()
+		parameters.WriteString(p)
+		rows.WriteString(row)
+	}
+	return cBanner + "#include \"value.h\"\n\n" + words.String() + parameters.String() +
+		"// Not constant, so that a test can put a function of its own before a word form.\nlt_operator lt_operators[] = {\n" + rows.String() +
+		fmt.Sprintf("};\nconst int lt_operator_count = %d;\n", len(sorted))
 }

@@ -1,0 +1,118 @@
+#include "direct.h"
+
+PyObject *number_of(const tensor_scalar *s) {
+  switch (s->kind) {
+    case TENSOR_SCALAR_BOOL:
+      return PyBool_FromLong(s->value.i != 0);
+    case TENSOR_SCALAR_INT:
+      return PyLong_FromLongLong(s->value.i);
+    case TENSOR_SCALAR_FLOAT:
+      return PyFloat_FromDouble(s->value.f.re);
+  }
+  return PyComplex_FromDoubles(s->value.f.re, s->value.f.im);
+}
+
+static PyObject *text_of(const char *text) { return text ? PyUnicode_FromString(text) : NULL; }
+
+// A tuple of a list's tensors, or of its texts. None of what it holds is left on failure.
+static PyObject *tuple_of(const state *s, const lt_value *v, bool texts) {
+  int64_t n = v->list.length;
+  void *const *items = v->list.data;
+  PyObject *made = PyType_GenericAlloc(&PyTuple_Type, n);
+  bool failed = !made;
+  for (int64_t i = 0; i < n; i++) {
+    PyObject *one = texts ? text_of(items[i]) : wrap(s, (intptr_t)items[i]);
+    if (made && one) PyTuple_SetItem(made, i, one);
+    if (!made && one) Py_DecRef(one);
+    failed = failed || !one;
+  }
+  texts ? library.free_texts((void *)items, n) : (void)library.free_list((void *)items, 0);
+  if (!failed || !made) return made;
+  return Py_DecRef(made), NULL;
+}
+
+// The object of the Python side that owns a handle.
+static PyObject *owner_of(PyObject *class, void *handle) {
+  PyObject *number = PyLong_FromVoidPtr(handle);
+  PyObject *made = number ? PyObject_VectorcallDict(class, &number, 1, NULL) : NULL;
+  if (number) Py_DecRef(number);
+  return made;
+}
+
+static PyObject *device_of(const state *s, tensor_device d) {
+  if (d.type == TENSOR_CPU && d.index < 0) return Py_IncRef(s->cpu), s->cpu;
+  PyObject *all[] = {PyLong_FromLong(d.type), PyLong_FromLong(d.index)};
+  PyObject *made = all[0] && all[1] ? PyObject_VectorcallDict(s->device, all, 2, NULL) : NULL;
+  for (int i = 0; i < 2; i++)
+    if (all[i]) Py_DecRef(all[i]);
+  return made;
+}
+
+// One result. It belongs to the object, or to nobody any more on failure.
+static PyObject *object_of(const state *s, char kind, const lt_value *v) {
+  PyObject *made = NULL;
+  switch (kind) {
+    case 'T':
+      return wrap(s, (intptr_t)v->pointer);
+    case 'A':
+    case 'K':
+      return tuple_of(s, v, kind == 'K');
+    case 'S':
+      return number_of(&v->scalar);
+    case 'I':
+      return PyLong_FromLongLong(v->i);
+    case 'B':
+      return PyBool_FromLong(v->i != 0);
+    case 'F':
+      return PyFloat_FromDouble(v->f);
+    case 'U':
+      made = text_of(v->text);
+      library.free_text(v->pointer);
+      return made;
+    case 'D':
+      made = s->dtypes[v->i];
+      Py_IncRef(made);
+      return made;
+    case 'C':
+      return device_of(s, v->device);
+    case 'W':
+      return owner_of(s->storage, v->pointer);
+    case 'G':
+      return owner_of(s->generator, v->pointer);
+  }
+  return PyLong_FromVoidPtr(v->pointer);
+}
+
+// The tensors that several results were written to, as the tuple that new ones would come in.
+static PyObject *outputs_of(const function *f, const overload *o, PyObject *out) {
+  Py_ssize_t n = (Py_ssize_t)strlen(o->op->results);
+  PyObject *made = n == 1 ? out : PyType_GenericAlloc(f->tuple, n);
+  if (n == 1) Py_IncRef(out);
+  for (Py_ssize_t i = 0; n > 1 && made && i < n; i++) {
+    PyObject *one = PyTuple_GetItem(out, i);
+    Py_IncRef(one);
+    PyTuple_SetItem(made, i, one);
+  }
+  return made;
+}
+
+PyObject *result_of(const function *f, const overload *o, arguments *a) {
+  const char *kinds = o->op->results;
+  if (a->out) return outputs_of(f, o, a->out);
+  if (o->mode == LT_AS_INPLACE || !*kinds) {
+    PyObject *first = a->changed ? a->changed : &_Py_NoneStruct;
+    Py_IncRef(first);
+    return first;
+  }
+  if (!kinds[1]) return object_of(f->s, *kinds, a->values);
+  PyObject *made = PyType_GenericAlloc(f->tuple, (Py_ssize_t)strlen(kinds));
+  bool failed = !made;
+  for (Py_ssize_t i = 0; kinds[i]; i++) {
+    PyObject *one = object_of(f->s, kinds[i], a->values + i);
+    if (made && one) PyTuple_SetItem(made, i, one);
+    if (!made && one) Py_DecRef(one);
+    failed = failed || !one;
+  }
+  if (!failed || !made) return made;
+  return Py_DecRef(made), NULL;
+}

@@ -1,0 +1,59 @@
+"""Python's operator methods of Tensor."""
+
+from . import _overrides
+from . import gen_functions as _f
+from ._convert import NUMBERS, foreign
+from ._direct import OPERATES, REFLECTS, function
+from ._dlpack import from_array
+from ._errors import invertible
+from ._match import is_operand
+from ._tensor import Tensor
+
+
+def other(value):
+    """The other operand of an operator: NumPy's numbers become Python's, arrays tensors; NotImplemented for what is none of them."""
+    number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None else foreign(value)
+    return other_array(value) if number is None else number
+
+
+def other_array(value):
+    """The other operand of an operator that takes no numbers."""
+    if is_operand(value) or _overrides.hook(value) is not None:
+        return value
+    try:
+        return from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
+    except (TypeError, ValueError):  # an array of texts, say
+        return NotImplemented
+
+
+def of_two(self, other):
+    """What inspect shows."""
+
+
+def of_one(self):
+    """What inspect shows."""
+
+
+def add(name, made, operator, shown):
+    made.__module__, made.__doc__, made.__wrapped__ = operator.__module__, operator.__doc__, shown
+    made.__name__, made.__qualname__ = name, f"Tensor.{name}"
+    setattr(Tensor, name, made)
+
+
+def binary(name, operator, numbers=True, reflected=False):
+    """Gives Tensor the operator method of a function of two operands; the right one's, where it is reflected."""
+    how, inplace = REFLECTS if reflected else OPERATES, operator.__name__[-1] == "_"
+    add(name, function(name, operator.operators, how, inplace, operator, other if numbers else other_array), operator, of_two)
+
+
+def unary(name, operator):
+    """Gives Tensor the operator method of a function of one operand."""
+    if name == "__invert__":  # which Python's users know to need integers, so that others get a TypeError
+        add(name, function(name, operator.operators, fallback=inverted, explains=invertible), operator, of_one)
+    else:
+        add(name, function(name, operator.operators, fallback=operator), operator, of_one)
+
+
+def inverted(self):
+    invertible(self)
+    return _f.bitwise_not(self)

@@ -1,0 +1,358 @@
+#include "lists.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handle.h"
+
+static tensor_status refuse(tensor_status status, const char *format, ...) {
+  char text[512];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  lt_fail(0, text);
+  return status;
+}
+
+static bool is_integral(tensor_dtype d) { return d >= TENSOR_UINT8 && d <= TENSOR_INT64; }
+
+static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32; }
+
+void tensor_list_begin(lt_list *l, tensor_dtype dtype) {
+  l->dtype = dtype, l->whole = is_integral(dtype), l->leaf = false;
+  l->straight = LT_NONE_YET, l->held = LT_BOOLS;
+  l->kinds = 0, l->dtypes = 0, *l->beyond = 0, l->depth = l->dims = 0;
+  l->items = l->at = l->end = l->few, l->room = l->few + LT_FEW;
+}
+
+// ------------------------------------------------------------------------------------------
+// storage
+
+static int64_t width(const lt_list *l) { return l->held == LT_COMPLEX ? 2 : 1; }
+
+static int64_t used(const lt_list *l) { return l->at - l->items; }
+
+// Room for n more numbers.
+static tensor_status reserve(lt_list *l, int64_t n) {
+  int64_t have = used(l), size = l->room - l->items, need;
+  if (__builtin_mul_overflow(n, width(l), &n) || __builtin_add_overflow(have, n, &need) ||
+      need > INT64_MAX / 16)
+    return refuse(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)n);
+  if (need <= size) return TENSOR_OK;
+  size = need > size + size / 2 ? need : size + size / 2;
+  bool few = l->items == l->few;
+  int64_t *items = realloc(few ? NULL : l->items, (size_t)size * sizeof *items);
+  if (items && few) memcpy(items, l->few, (size_t)have * sizeof *items);
+  if (!items)
+    return refuse(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)need);
+  l->items = items, l->at = items + have, l->room = items + size;
+  return TENSOR_OK;
+}
+
+static double read(const int64_t *item) {
+  double x;
+  return memcpy(&x, item, sizeof x), x;
+}
+
+static void write(int64_t *item, double x) { memcpy(item, &x, sizeof x); }
+
+// Turns what is held into numbers of a later kind.
+static tensor_status widen(lt_list *l, lt_numbers kind) {
+  int64_t n = used(l) / width(l);
+  if (kind <= l->held) return TENSOR_OK;
+  if (kind >= LT_FLOATS && l->held < LT_FLOATS)
+    for (int64_t i = 0; i < n; i++) write(l->items + i, (double)l->items[i]);
+  if (kind == LT_COMPLEX) {
+    tensor_status status = reserve(l, n);
+    if (status) return status;
+    for (int64_t i = n - 1; i >= 0; i--) l->items[2 * i] = l->items[i], l->items[2 * i + 1] = 0;
+    l->at = l->items + 2 * n;
+  }
+  l->held = kind;
+  return TENSOR_OK;
+}
+
+// --------------------------------------------------------------------------------------------
+// shape
+
+// Numbers written without a call count among those of the innermost list.
+static void settle(lt_list *l) {
+  if (l->straight == LT_NONE_YET) return;
+  l->left[l->depth - 1] = (l->end - l->at) / width(l);
+  l->straight = LT_NONE_YET;
+}
+
+// Where the next item stands: its position in its list.
+static int64_t position(lt_list *l) {
+  settle(l);
+  while (l->depth && !l->left[l->depth - 1]) l->depth--;
+  return l->depth ? l->sizes[l->depth - 1] - l->left[l->depth - 1] : 0;
+}
+
+static void take_item(lt_list *l) {
+  if (l->depth) l->left[l->depth - 1]--;
+}
+
+tensor_status tensor_list_open(lt_list *l, int64_t n) {
+  int64_t at = position(l);
+  int d = l->depth;
+  if (l->leaf && d >= l->dims)
+    return refuse(TENSOR_ERROR_TYPE,
+                  "expected a number at dim %d, not a list of length %lld (at position %lld)", d,
+                  (long long)n, (long long)at);
+  if (d == LT_DEEPEST)
+    return refuse(TENSOR_ERROR_VALUE,
+                  "tensor(): the sequence has more than %d dimensions; does it contain itself?",
+                  LT_DEEPEST);
+  if (d < l->dims && l->sizes[d] != n)
+    return refuse(TENSOR_ERROR_VALUE,
+                  "expected sequence of length %lld at dim %d (got %lld at position %lld)",
+                  (long long)l->sizes[d], d, (long long)n, (long long)at);
+  take_item(l);
+  l->sizes[d] = l->left[d] = n;
+  if (d == l->dims) l->dims = d + 1;
+  l->depth = d + 1;
+  return TENSOR_OK;
+}
+
+static tensor_status expect_number(lt_list *l, const char *what) {
+  int64_t at = position(l);
+  if (l->depth < l->dims)
+    return refuse(TENSOR_ERROR_TYPE,
+                  "not a sequence: expected one at dim %d (got %s at position %lld)", l->depth,
+                  what, (long long)at);
+  l->leaf = true;
+  return take_item(l), TENSOR_OK;
+}
+
+// Lets the following numbers of a kind that was met be written without a call.
+static void go_straight(lt_list *l, lt_numbers kind) {
+  if (!l->depth || !(l->kinds >> kind & 1) || (kind >= LT_FLOATS && kind != l->held)) return;
+  int64_t left = l->left[l->depth - 1];
+  if (reserve(l, left)) return;
+  l->straight = kind, l->end = l->at + left * width(l);
+}
+
+// ------------------------------------------------------------------------------------------
+// numbers
+
+static void limits(tensor_dtype d, int64_t *low, int64_t *high) {
+  static const int64_t lows[] = {0, 0, INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN};
+  static const int64_t highs[] = {0, UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
+  *low = lows[d], *high = highs[d];
+}
+
+// The shortest text that reads as the number.
+static const char *text_of(double x, char *to, size_t size) {
+  if (isnan(x)) return "nan";
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(to, size, "%.*g", digits, x);
+    if (strtod(to, NULL) == x) break;
+  }
+  return to;
+}
+
+static tensor_status beyond(const char *digits) {
+  return refuse(TENSOR_ERROR_VALUE,
+                "Overflow when unpacking long long: %.80s does not fit into 64 bits", digits);
+}
+
+static tensor_status overflow(tensor_dtype d, const char *number) {
+  return refuse(TENSOR_ERROR_RUNTIME, "value cannot be converted to type %s without overflow: %s",
+                tensor_dtype_name(d), number);
+}
+
+// A float for a tensor of integers, cut off.
+static tensor_status cut(const lt_list *l, double x, int64_t *to) {
+  char text[40];
+  int64_t low, high;
+  limits(l->dtype, &low, &high);
+  bool fits = l->dtype == TENSOR_INT64
+      ? x >= -0x1p63 && x<0x1p63 : x>(double) low - 1 && x < (double)high + 1;
+  if (!fits) return overflow(l->dtype, text_of(x, text, sizeof text));
+  return *to = (int64_t)x, TENSOR_OK;
+}
+
+// Puts a number down, an integer or bool as `whole`.
+static tensor_status put(lt_list *l, lt_numbers kind, int64_t whole, double re, double im) {
+  tensor_status status;
+  if (kind == LT_COMPLEX && l->dtype != TENSOR_DTYPE_NONE && !is_complex(l->dtype) &&
+      l->dtype != TENSOR_BOOL)
+    return refuse(TENSOR_ERROR_TYPE, "can't convert complex to %s", tensor_dtype_name(l->dtype));
+  if (kind == LT_FLOATS && l->whole) {
+    if ((status = cut(l, re, &whole))) return status;
+    kind = LT_INTS;
+  }
+  if ((status = widen(l, kind)) || (status = reserve(l, 1))) return status;
+  if (l->held < LT_FLOATS)
+    *l->at++ = whole;
+  else
+    write(l->at++, kind < LT_FLOATS ? (double)whole : re);
+  if (l->held == LT_COMPLEX) write(l->at++, im);
+  return TENSOR_OK;
+}
+
+tensor_status tensor_list_number(lt_list *l, tensor_scalar n, tensor_dtype dtype) {
+  static const char *const names[] = {"bool", "int", "float", "complex"};
+  lt_numbers kind = (lt_numbers)(n.kind - TENSOR_SCALAR_BOOL);
+  bool whole = kind < LT_FLOATS, known = dtype != TENSOR_DTYPE_NONE;
+  tensor_status status = expect_number(l, names[kind]);
+  if (!status)
+    status = put(l, kind, whole ? n.value.i : 0, whole ? 0 : n.value.f.re,
+                 kind == LT_COMPLEX ? n.value.f.im : 0);
+  if (status) return status;
+  l->dtypes |= known ? (uint64_t)1 << dtype : 0;
+  l->kinds |= known ? 0 : 1U << kind;
+  go_straight(l, l->held < LT_FLOATS ? kind : l->held);
+  return TENSOR_OK;
+}
+
+tensor_status tensor_list_beyond(lt_list *l, const char *digits, double nearest) {
+  tensor_status status = expect_number(l, "int");
+  if (status) return status;
+  if (l->whole) return beyond(digits);
+  if (!*l->beyond) snprintf(l->beyond, sizeof l->beyond, "%s", digits);
+  l->kinds |= 1U << LT_INTS;
+  return put(l, LT_FLOATS, 0, nearest, 0);
+}
+
+static bool is_whole(double x) {
+  return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x && (x != 0 || !signbit(x));
+}
+
+tensor_status tensor_list_numbers(lt_list *l, const double *numbers, int64_t n) {
+  tensor_status status = TENSOR_OK;
+  for (int64_t i = 0; i < n && !status; i++) {
+    if (l->straight == LT_FLOATS) {
+      int64_t some = n - i < l->end - l->at ? n - i : l->end - l->at;
+      memcpy(l->at, numbers + i, (size_t)some * sizeof *numbers);
+      l->at += some, i += some;
+      if (i == n) break;
+    }
+    double x = numbers[i];
+    if (!is_whole(x))
+      status = lt_list_float(l, x) ? TENSOR_OK
+                                   : tensor_list_number(l, tensor_float(x), TENSOR_DTYPE_NONE);
+    else if (!lt_list_whole(l, LT_INTS, (int64_t)x))
+      status = tensor_list_number(l, tensor_int((int64_t)x), TENSOR_DTYPE_NONE);
+  }
+  return status;
+}
+
+// -------------------------------------------------------------------------------------------- the
+// end
+
+// The dtype that numbers have together.
+static tensor_status infer(const lt_list *l, tensor_dtype *to) {
+  static const tensor_dtype wholes[] = {TENSOR_BOOL, TENSOR_INT64};
+  tensor_status status = TENSOR_OK;
+  bool none = true;
+  *to = TENSOR_BOOL;
+  for (uint64_t left = l->dtypes; left && !status; left &= left - 1) {
+    tensor_dtype d = (tensor_dtype)__builtin_ctzll(left);
+    status = none ? TENSOR_OK : tensor_promote_types(*to, d, to);
+    if (none) *to = d;
+    none = false;
+  }
+  // Of several kinds the last one counts.
+  lt_numbers kind = l->kinds >> LT_COMPLEX  ? LT_COMPLEX
+                    : l->kinds >> LT_FLOATS ? LT_FLOATS
+                    : l->kinds >> LT_INTS   ? LT_INTS
+                                            : LT_BOOLS;
+  if (status || (!l->kinds && !none)) return status;
+  tensor_dtype d = wholes[kind == LT_INTS];
+  if (!l->kinds || kind >= LT_FLOATS) status = tensor_get_default_dtype(&d);
+  if (!status && kind == LT_COMPLEX) status = tensor_promote_types(d, TENSOR_COMPLEX32, &d);
+  if (!status && !none) status = tensor_promote_types(*to, d, &d);
+  return *to = d, status;
+}
+
+// The dtype in which numbers for `d` are handed over: one that the loops below know.
+static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
+  if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d <= TENSOR_INT64) return d;
+  if (d == TENSOR_COMPLEX64 || d == TENSOR_COMPLEX128) return d;
+  return l->held == LT_COMPLEX  ? TENSOR_COMPLEX128
+         : l->held == LT_FLOATS ? TENSOR_FLOAT64
+                                : TENSOR_INT64;
+}
+
+static tensor_status check_range(const lt_list *l, tensor_dtype d) {
+  char text[32];
+  int64_t low, high;
+  limits(d, &low, &high);
+  if (!low) low = -high;  // negative numbers wrap around, as in PyTorch
+  for (const int64_t *i = l->items; i < l->at; i++) {
+    if (*i >= low && *i <= high) continue;
+    snprintf(text, sizeof text, "%lld", (long long)*i);
+    return overflow(d, text);
+  }
+  return TENSOR_OK;
+}
+
+// Writes the numbers as elements of a dtype in their own place: none is wider than what is held.
+static void narrow(lt_list *l, tensor_dtype d) {
+  int64_t n = used(l), parts = width(l);
+  char *to = (char *)l->items;
+#define EACH(CODE, T, VALUE)                           \
+  case CODE:                                           \
+    for (int64_t i = 0; i < n; i++, to += sizeof(T)) { \
+      T x = (T)(VALUE);                                \
+      memcpy(to, &x, sizeof x);                        \
+    }                                                  \
+    break;
+  if (l->held >= LT_FLOATS) {
+    switch (d) {
+      case TENSOR_BOOL:
+        for (int64_t i = 0; i < n; i += parts)
+          *to++ = read(l->items + i) != 0 || read(l->items + i + parts - 1) != 0;
+        break;
+        EACH(TENSOR_FLOAT32, float, read(l->items + i))
+        EACH(TENSOR_COMPLEX64, float, read(l->items + i))
+      default:
+        break;
+    }
+    return;
+  }
+  switch (d) {
+    EACH(TENSOR_BOOL, uint8_t, l->items[i] != 0)
+    EACH(TENSOR_UINT8, uint8_t, l->items[i])
+    EACH(TENSOR_INT8, int8_t, l->items[i])
+    EACH(TENSOR_INT16, int16_t, l->items[i])
+    EACH(TENSOR_INT32, int32_t, l->items[i])
+    EACH(TENSOR_FLOAT32, float, l->items[i])
+    EACH(TENSOR_FLOAT64, double, l->items[i])
+    default:
+      break;
+  }
+#undef EACH
+}
+
+static tensor_status make(lt_list *l, tensor_t **out) {
+  tensor_dtype d = l->dtype, in;
+  tensor_status status = TENSOR_OK;
+  if (position(l), l->depth)
+    return refuse(TENSOR_ERROR_VALUE, "tensor(): a list has fewer items than its length says");
+  if (d == TENSOR_DTYPE_NONE) status = infer(l, &d);
+  if (!status && is_integral(d)) status = *l->beyond ? beyond(l->beyond) : check_range(l, d);
+  in = stored(l, d);
+  if (!status && is_complex(in)) status = widen(l, LT_COMPLEX);
+  if (status) return status;
+  narrow(l, in);
+  status = tensor_from_data(l->items, l->sizes, l->dims, in, out);
+  if (status || in == d) return status;
+  tensor_t *made = *out;
+  status = tensor_to_options(made, d, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
+                             TENSOR_FORMAT_NONE, out);
+  tensor_free(made);
+  return status;
+}
+
+tensor_status tensor_list_end(lt_list *l, tensor_t **out) {
+  tensor_status status = out ? make(l, out) : TENSOR_OK;
+  if (l->items != l->few) free(l->items);
+  return status;
+}

@@ -1,0 +1,70 @@
+// Tensors from nested lists of numbers. A binding walks the lists of its language and tells what it
+// meets: lists with their lengths and, one after the other, the numbers in them. The library finds
+// the sizes and the dtype, converts, and refuses what is irregular. The frequent numbers are
+// written here, without a call.
+#ifndef LIBTENSOR_CAPI_LISTS_H
+#define LIBTENSOR_CAPI_LISTS_H
+
+#include <stdbool.h>
+
+#include "../include/tensor.h"
+
+enum { LT_DEEPEST = 64, LT_FEW = 32 };
+
+// What numbers are. Those of several kinds are kept as the last of theirs.
+typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;
+
+// What has been told. 8 bytes of `items` hold an integer or a float, 16 a complex number.
+typedef struct lt_list {
+  int64_t *at, *end;  // where the next number of the kind `straight` goes, and may go
+  lt_numbers straight;
+  tensor_dtype dtype;  // what the tensor is to be, TENSOR_DTYPE_NONE for what its numbers are
+  bool whole;          // it is of integers
+  lt_numbers held;     // what `items` holds
+  unsigned kinds;      // a bit for every kind of the numbers that had no dtype
+  uint64_t dtypes;     // a bit for every dtype that numbers had
+  int64_t *items, *room, few[LT_FEW];
+  char beyond[80];  // the digits of the first integer beyond int64
+  int depth, dims;  // of the open lists; of all
+  bool leaf;        // `dims` is what numbers have shown
+  int64_t sizes[LT_DEEPEST], left[LT_DEEPEST];
+} lt_list;
+
+// Begins. The tensor is of `dtype`, or of the dtype that its numbers have together. Ends with
+// tensor_list_end, also after a refusal.
+TENSOR_API void tensor_list_begin(lt_list *l, tensor_dtype dtype);
+
+// A list of n items follows.
+TENSOR_API tensor_status tensor_list_open(lt_list *l, int64_t n);
+
+// A number follows; of a dtype, where that is known of it.
+TENSOR_API tensor_status tensor_list_number(lt_list *l, tensor_scalar number, tensor_dtype dtype);
+
+// An integer beyond int64 follows: its digits, and the nearest float.
+TENSOR_API tensor_status tensor_list_beyond(lt_list *l, const char *digits, double nearest);
+
+// n numbers of a language follow where integers are floats without a fraction: integers that int64
+// holds are ints, but for -0.
+TENSOR_API tensor_status tensor_list_numbers(lt_list *l, const double *numbers, int64_t n);
+
+// Makes the tensor of all that was told, on the CPU. With `out` NULL lets go of it.
+TENSOR_API tensor_status tensor_list_end(lt_list *l, tensor_t **out);
+
+// A number follows. False where it does not go straight, and tensor_list_number has to be called.
+static inline bool lt_list_float(lt_list *l, double x) {
+  if (l->straight != LT_FLOATS || l->at == l->end) return false;
+  return __builtin_memcpy(l->at++, &x, sizeof x), true;
+}
+
+static inline bool lt_list_complex(lt_list *l, double re, double im) {
+  if (l->straight != LT_COMPLEX || l->at == l->end) return false;
+  __builtin_memcpy(l->at++, &re, sizeof re);
+  return __builtin_memcpy(l->at++, &im, sizeof im), true;
+}
+
+static inline bool lt_list_whole(lt_list *l, lt_numbers kind, int64_t x) {
+  if (l->straight != kind || l->at == l->end) return false;
+  return *l->at++ = x, true;
+}
+
+#endif
