@@ -45,8 +45,6 @@ func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 // RowMajorCopy keeps a copy of t in dtype d and row-major order.
 func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	out := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, t.Device()) })
-	if s.Err == nil {
-		s.Err = Copy(s.Op, out, t)
-	}
+	s.Do(func() error { return Copy(s.Op, out, t) })
 	return out
 }

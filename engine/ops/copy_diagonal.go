@@ -118,9 +118,7 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 	s := within(op)
 	defer s.Close()
 	to := s.fresh(s.Keep(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
-	if s.Err == nil {
-		s.Err = to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset())
-	}
+	s.Do(func() error { return to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()) })
 	s.replace(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
 	return s.Give(to)
 }

@@ -142,9 +142,7 @@ func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev d
 	s := within(op)
 	defer s.Close()
 	t := s.Keep(tensor.Empty(op, nil, d, dev))
-	if s.Err == nil {
-		s.Err = fillWith(t, value)
-	}
+	s.Do(func() error { return fillWith(t, value) })
 	return s.Give(t)
 }
 

@@ -57,10 +57,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = launch.On(in).Count(op, launch.Counting{To: counts, In: in, Weights: weights})
+	s.Do(func() error { return launch.On(in).Count(op, launch.Counting{To: counts, In: in, Weights: weights}) })
 	return s.Give(s.cast(counts, result))
 }
 
@@ -287,9 +284,9 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 	if weight != nil {
 		weight = s.cast(weight, d)
 	}
-	if s.Err == nil {
-		s.Err = launch.On(in).Histogram(s.Op, launch.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
-	}
+	s.Do(func() error {
+		return launch.On(in).Histogram(s.Op, launch.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
+	})
 	hist := s.cast(sums, d)
 	if density && s.Err == nil {
 		total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, hist, nil, false, dtype.None) })

@@ -229,9 +229,9 @@ func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []i
 	sum := s.Keep(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
-		if s.Err == nil {
-			s.Err = launch.On(sum).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
-		}
+		s.Do(func() error {
+			return launch.On(sum).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
+		})
 		a.size += (x.size - 1) * x.stride
 	}
 	a.index = spread(sum)
@@ -386,9 +386,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if value.DType() != base.DType() && value.Numel() == 1 && launch.Known(value) && !accumulate && onlyMasks(selectors) {
 		// As in PyTorch, one element is converted.
 		v := s.item(value)
-		if s.Err == nil {
-			s.Err = checkFits(s.Op, v, base.DType())
-		}
+		s.Do(func() error { return checkFits(s.Op, v, base.DType()) })
 		if value = s.single(v, base.DType(), base.Device()); s.Err != nil {
 			return
 		}

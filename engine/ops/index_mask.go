@@ -82,18 +82,17 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	s := within(op)
 	defer s.Close()
 	flat := s.fresh(indices, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
-		return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
-	}})
+	s.Do(func() error {
+		return launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
+			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
+		}})
+	})
 	// As PyTorch's, the coordinates of an index lie side by side.
 	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
-	rows := s.reshape(all, flat.Numel(), int64(len(sizes)))
-	if s.Err == nil {
-		s.Err = launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
-	}
+	rows := s.reshape(all, indices.Numel(), int64(len(sizes)))
+	s.Do(func() error {
+		return launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
+	})
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -148,9 +147,7 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 	} else {
 		s.Err = err
 	}
-	if s.Err == nil {
-		s.Err = elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask)
-	}
+	s.Do(func() error { return elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask) })
 }
 
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.

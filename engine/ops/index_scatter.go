@@ -393,9 +393,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
 		values := s.fresh(source, source.DType())
-		if s.Err == nil {
-			s.Err = values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0)
-		}
+		s.Do(func() error { return values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0) })
 		place, work := s.apartFrom(to, at), s.cast(to, to.DType())
 		if s.Err != nil {
 			return

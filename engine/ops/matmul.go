@@ -79,9 +79,9 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
 		self = s.fresh(self, self.DType())
 	}
-	if s.Err == nil {
-		s.Err = launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
-	}
+	s.Do(func() error {
+		return launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
+	})
 }
 
 // checkProduct refuses operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to

@@ -46,14 +46,8 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	s := within(op)
 	defer s.Close()
 	matrices := s.Keep(view.Permute(op, self, append(slices.Clone(order), both...)...))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	matrices = s.cast(matrices, dtype.Complex128)
 	norms := s.empty(self, dtype.Float64, sizes...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = launch.On(norms).Singular(op, launch.SingularSums{To: norms, Matrices: matrices})
+	s.Do(func() error { return launch.On(norms).Singular(op, launch.SingularSums{To: norms, Matrices: matrices}) })
 	return s.result(out, s.reshape(s.cast(norms, d.ToReal()), reducedSizes(self.Sizes(), mask, keepdim)...))
 }

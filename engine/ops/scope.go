@@ -103,9 +103,7 @@ func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
 // single is a zero-dim tensor of one value.
 func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
 	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, nil, d, dev) })
-	if s.Err == nil {
-		s.Err = fillWith(t, v)
-	}
+	s.Do(func() error { return fillWith(t, v) })
 	return t
 }
 
@@ -154,9 +152,7 @@ func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 
 // copy writes src, broadcast, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
-	if s.Err == nil {
-		s.Err = launch.Copy(s.Op, dst, src)
-	}
+	s.Do(func() error { return launch.Copy(s.Op, dst, src) })
 }
 
 // permute views t with its dimensions in the given order.
@@ -192,9 +188,7 @@ func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f 
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	out := s.Keep(emptyLike(op, self, d, dev, f))
-	if s.Err == nil {
-		s.Err = launch.Copy(op, out, self)
-	}
+	s.Do(func() error { return launch.Copy(op, out, self) })
 	return s.Give(out)
 }
 
@@ -219,8 +213,6 @@ func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) 
 	s := within(op)
 	defer s.Close()
 	ordered := s.fresh(t, t.DType())
-	if s.Err == nil {
-		s.Err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
-	}
+	s.Do(func() error { return ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0) })
 	return s.Give(ordered)
 }

@@ -172,9 +172,7 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 	defer s.Close()
 	if self.Numel() == 0 {
 		none := s.empty(self, self.DType())
-		if s.Err == nil {
-			s.Err = fillWith(none, dtype.FloatScalar(math.NaN()))
-		}
+		s.Do(func() error { return fillWith(none, dtype.FloatScalar(math.NaN())) })
 		return s.Give(none)
 	}
 	flat := s.reshape(self, self.Numel())

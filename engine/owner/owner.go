@@ -59,6 +59,13 @@ func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
 	return s.Keep(f())
 }
 
+// Do runs a step that makes nothing to keep.
+func (s *Scope) Do(f func() error) {
+	if s.Err == nil {
+		s.Fail(f())
+	}
+}
+
 // Last is what the last step makes, which becomes the caller's.
 func (s *Scope) Last(f func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if s.Err != nil {
