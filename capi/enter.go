@@ -30,7 +30,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 			code = fail(panicked(v))
 		}
 	}()
-	drain(c.thread)
+	empty(c.thread, c.freed)
 	f := frame{c: c}
 	if c.number != 0 {
 		t, err := tensor.Number(f.scalar(int(c.number) - 1))
@@ -87,10 +87,10 @@ func (f frame) runOut() (err error) {
 	return err
 }
 
-// lt_drain releases freed handles without waiting for the next call.
+// lt_empty empties freed slots without waiting for the next call.
 //
-//export lt_drain
-func lt_drain(thread *C.lt_thread) { drain(thread) }
+//export lt_empty
+func lt_empty(thread *C.lt_thread, freed *C.lt_slot) { empty(thread, freed) }
 
 // panicked is the error of a call that ended in a panic: a refusal, or a defect of the library.
 func panicked(v any) error {

@@ -10,7 +10,8 @@
 
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
-static lt_slot *_Atomic freed;
+static lt_slot *_Atomic freed;     // slots whose handles were freed, for the next call to empty
+static _Atomic int32_t postponed;  // whether one of them waits for a call to end
 static _Atomic int forked;
 
 // The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
@@ -47,8 +48,6 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
   va_end(values);
 }
 
-lt_slot *_Atomic *lt_freed(void) { return &freed; }
-
 void lt_fail(int32_t number, const char *text) {
   explain("%s", text);
   error_number = number;
@@ -59,12 +58,12 @@ static const char *kind_name(int kind) {
   return names[kind >= LT_TENSOR && kind <= LT_GENERATOR ? kind : 0];
 }
 
-static void explain_handle(const void *handle, const lt_slot *slot, int found, int kind,
-                           const char *op, const char *argument) {
+static void explain_handle(const void *handle, const lt_slot *slot, int kind, const char *op,
+                           const char *argument) {
   if (!handle)
     explain("%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
   else if (slot)
-    explain("%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
+    explain("%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(slot->kind),
             kind_name(kind));
   else
     explain(
@@ -73,19 +72,17 @@ static void explain_handle(const void *handle, const lt_slot *slot, int found, i
 }
 
 lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument) {
-  int found;
-  lt_slot *slot = lt_pin(handle, &found);
-  if (slot && found == kind) return slot;
-  explain_handle(handle, slot, found, kind, op, argument);
+  lt_slot *slot = lt_pin(handle);
+  if (slot && slot->kind == kind) return slot;
+  explain_handle(handle, slot, kind, op, argument);
   return NULL;
 }
 
 // lt_resolve for as long as a plain read takes.
 static lt_slot *look(const void *handle, int kind, const char *op) {
-  int found;
-  lt_slot *slot = lt_find(handle, &found);
-  if (slot && found == kind) return slot;
-  explain_handle(handle, slot, found, kind, op, "self");
+  lt_slot *slot = lt_find(handle);
+  if (slot && slot->kind == kind) return slot;
+  explain_handle(handle, slot, kind, op, "self");
   return NULL;
 }
 
@@ -121,11 +118,10 @@ static const char *item_name(char *name, const char *argument, int64_t i) {
 
 // lt_resolve of a tensor in a list, whose name is written only where it is told.
 static _Bool resolve_item(const void *handle, const char *op, const char *argument, int64_t i) {
-  int found;
-  lt_slot *slot = lt_pin(handle, &found);
-  if (slot && found == LT_TENSOR) return 1;
+  const lt_slot *slot = lt_pin(handle);
+  if (slot && slot->kind == LT_TENSOR) return 1;
   char name[LT_NAME_BYTES];
-  explain_handle(handle, slot, found, LT_TENSOR, op, item_name(name, argument, i));
+  explain_handle(handle, slot, LT_TENSOR, op, item_name(name, argument, i));
   return 0;
 }
 
@@ -167,6 +163,24 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
   return 1;
 }
 
+static lt_slot *take_freed(void) { return freed ? atomic_exchange(&freed, NULL) : NULL; }
+
+// Gives a slot away, to those that take_freed returns; tells how many they are.
+static int64_t give_freed(lt_slot *slot) {
+  lt_slot *head = freed;
+  int64_t queued;
+  do {
+    slot->next = head;
+    slot->queued = queued = head ? head->queued + 1 : 1;
+  } while (!atomic_compare_exchange_weak(&freed, &head, slot));
+  return queued;
+}
+
+void lt_postpone(lt_slot *slot) {
+  give_freed(slot);
+  postponed = 1;
+}
+
 tensor_status lt_invoke(lt_frame *frame, const char *op) {
   if (forked) {
     explain(
@@ -181,10 +195,11 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
   }
   frame->name = op;
   frame->thread = lt_me;
+  frame->freed = take_freed();
   const int64_t before = lt_begin();
   const tensor_status status = (tensor_status)lt_enter(frame);
   lt_end(before);
-  if (lt_waiting && atomic_exchange(&lt_waiting, 0)) lt_drain(lt_me);
+  if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, take_freed());
   return status;
 }
 
@@ -198,14 +213,8 @@ static tensor_status release(void *handle, int kind, const char *op) {
     explain("%s: argument 'self' (%p) is being freed by another thread", op, handle);
     return TENSOR_ERROR_HANDLE;
   }
-  _Bool immediate = slot->immediate;
-  lt_slot *head = freed;
-  int64_t queued;
-  do {  // which gives the slot away
-    slot->next = head;
-    slot->queued = queued = head ? head->queued + 1 : 1;
-  } while (!atomic_compare_exchange_weak(&freed, &head, slot));
-  if (queued >= LT_DRAIN_AT || immediate) lt_drain(lt_me);
+  const _Bool immediate = slot->immediate;
+  if (give_freed(slot) >= LT_DRAIN_AT || immediate) lt_empty(lt_me, take_freed());
   return TENSOR_OK;
 }
 

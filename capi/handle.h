@@ -16,6 +16,7 @@ typedef struct lt_frame {
   int32_t number;    // position + 1 of an operand that is given as a scalar, 0 for none
   lt_value *args;
   lt_thread *thread;         // the caller's record
+  lt_slot *freed;            // slots for the call to empty first
   lt_slot *out[LT_RESULTS];  // LT_OUT: the tensors to write
   lt_value results[LT_RESULTS];
 } lt_frame;
@@ -39,7 +40,8 @@ _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 
 // For the Go side.
-lt_slot *_Atomic *lt_freed(void);  // queue of slots whose handles were freed
+// Lets a freed slot, which a running call uses, wait until one ends.
+void lt_postpone(lt_slot *slot);
 // number is an errno, or 0.
 void lt_fail(int32_t number, const char *message);
 

@@ -14,14 +14,13 @@ import (
 
 // threads are C's records of what running calls use.
 var threads struct {
-	first            *unsafe.Pointer
-	several, waiting *atomic.Int32
+	first   *unsafe.Pointer
+	several *atomic.Int32
 }
 
 func init() {
 	threads.first = (*unsafe.Pointer)(unsafe.Pointer(&C.lt_threads))
 	threads.several = (*atomic.Int32)(unsafe.Pointer(&C.lt_several))
-	threads.waiting = (*atomic.Int32)(unsafe.Pointer(&C.lt_waiting))
 	storage.UsedElsewhere = func(s *storage.Storage) bool {
 		return usedElsewhere(func(x *slot) bool {
 			t := x.tensor // a slot that its pin does not keep may be taken or emptied meanwhile

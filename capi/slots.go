@@ -6,7 +6,6 @@ import "C"
 
 import (
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/ops"
@@ -40,16 +39,11 @@ var slots struct {
 	sync.Mutex
 	chunks      [C.LT_MAX_SLOTS / chunkSlots]*chunk
 	made, free  int64
-	first, last *C.lt_slot // free slots, the one that was freed longest ago first
-	freed       *unsafe.Pointer
+	first, last *C.lt_slot // batches of free slots, the one that was given back longest ago first
 }
 
-// atHand is how many free slots a thread takes, and gives back, at a time.
-const atHand = 32
-
-func init() {
-	slots.freed = (*unsafe.Pointer)(unsafe.Pointer(C.lt_freed()))
-}
+// batch is how many free slots a thread takes, and gives back, at a time.
+const batch = 32
 
 // of finds the Go side of a slot that C has resolved.
 func of(c *C.lt_slot) *slot { return &slots.chunks[c.number/chunkSlots][c.number%chunkSlots] }
@@ -83,49 +77,40 @@ func take(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
 func refill(thread *C.lt_thread) error {
 	slots.Lock()
 	defer slots.Unlock()
-	if slots.free < quarantine+atHand {
+	if slots.free < quarantine+batch {
 		if err := grow(); err != nil && slots.free == 0 {
 			return err
 		}
 	}
-	last := slots.first
-	n := int64(1)
-	for n < atHand && slots.free-n > quarantine {
-		last = last.next
-		n++
-	}
-	thread.ready, slots.first = slots.first, last.next
-	slots.free -= n
-	last.next = nil
+	thread.ready = slots.first
+	slots.first = slots.first.batch
+	slots.free -= batch
 	return nil
 }
 
 // put gives a slot back that a thread has emptied.
 func put(thread *C.lt_thread, c *C.lt_slot) {
 	c.next = thread.spent
-	if thread.spent == nil {
-		thread.spent_last = c
-	}
 	thread.spent = c
 	thread.taken--
-	if thread.spent_count++; thread.spent_count == atHand {
+	if thread.spent_count++; thread.spent_count == batch {
 		slots.Lock()
-		join(thread.spent, thread.spent_last, atHand)
+		join(c)
 		slots.Unlock()
 		thread.spent, thread.spent_count = nil, 0
 	}
 }
 
-// join adds a list to the free slots.
-func join(first, last *C.lt_slot, n int64) {
+// join adds a batch to the free slots.
+func join(c *C.lt_slot) {
 	if slots.first == nil {
-		slots.first = first
+		slots.first = c
 	} else {
-		slots.last.next = first
+		slots.last.batch = c
 	}
-	slots.last = last
-	last.next = nil
-	slots.free += n
+	slots.last = c
+	c.batch = nil
+	slots.free += batch
 }
 
 func grow() error {
@@ -138,46 +123,32 @@ func grow() error {
 	}
 	made := new(chunk)
 	slots.chunks[slots.made/chunkSlots] = made
+	var next *C.lt_slot
 	for i := range made {
 		c := (*C.lt_slot)(unsafe.Add(unsafe.Pointer(first), i*C.LT_SLOT_BYTES))
-		c.number = C.int32_t(slots.made + int64(i))
+		c.number = C.uint32_t(slots.made + int64(i))
 		made[i].c = c
-		join(c, c, 1)
+		c.next, next = next, c
+		if (i+1)%batch == 0 {
+			join(c)
+			next = nil
+		}
 	}
 	slots.made += chunkSlots
 	return nil
 }
 
-// drain releases what handles freed in C held, save what a running call uses: that waits for the call to end.
-func drain(thread *C.lt_thread) {
-	if atomic.LoadPointer(slots.freed) == nil {
-		return
-	}
-	c := (*C.lt_slot)(atomic.SwapPointer(slots.freed, nil))
+// empty releases what a list of freed slots held, save what a running call uses: that waits for the call to end.
+func empty(thread *C.lt_thread, c *C.lt_slot) {
 	for c != nil {
 		next := c.next
 		if pinned(c) {
-			queue(c)
+			C.lt_postpone(c)
 		} else {
 			release(thread, of(c))
 		}
 		c = next
 	}
-}
-
-// queue puts a freed slot where drain takes it from.
-func queue(c *C.lt_slot) {
-	for {
-		head := atomic.LoadPointer(slots.freed)
-		c.next, c.queued = (*C.lt_slot)(head), 1
-		if c.next != nil {
-			c.queued = c.next.queued + 1
-		}
-		if atomic.CompareAndSwapPointer(slots.freed, head, unsafe.Pointer(c)) {
-			break
-		}
-	}
-	threads.waiting.Store(1)
 }
 
 func release(thread *C.lt_thread, s *slot) {
@@ -269,8 +240,10 @@ func describe(s *slot) {
 		c.sizes = s.spacious(n)
 	}
 	c.strides = (*C.int64_t)(unsafe.Add(unsafe.Pointer(c.sizes), 8*n))
-	copy(unsafe.Slice((*int64)(c.sizes), n), t.Sizes())
-	copy(unsafe.Slice((*int64)(c.strides), n), t.Strides())
+	to, strides := unsafe.Slice((*int64)(c.sizes), 2*n), t.Strides()
+	for i, size := range t.Sizes() { // a call of copy takes longer than few dimensions
+		to[i], to[n+i] = size, strides[i]
+	}
 	c.dim = C.int32_t(n)
 	c.numel, c.offset = C.int64_t(t.Numel()), C.int64_t(t.Offset())
 	c.dtype, c.layout = C.int8_t(t.DType()), C.int8_t(t.Layout())

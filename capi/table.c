@@ -60,17 +60,14 @@ static inline lt_slot *place(const void *handle, uint32_t *tag) {
   return NULL;
 }
 
-static lt_slot *if_live(lt_slot *slot, uint32_t tag, int *found) {
-  if (slot->state != LT_LIVE || slot->generation % LT_TAGS != tag) return NULL;
-  *found = slot->kind;
-  return slot;
+static lt_slot *if_live(lt_slot *slot, uint32_t tag) {
+  return slot->state == LT_LIVE && slot->generation % LT_TAGS == tag ? slot : NULL;
 }
 
-lt_slot *lt_find(const void *handle, int *found) {
+lt_slot *lt_find(const void *handle) {
   uint32_t tag;
   lt_slot *slot = place(handle, &tag);
-  *found = 0;
-  return slot ? if_live(slot, tag, found) : NULL;
+  return slot ? if_live(slot, tag) : NULL;
 }
 
 // -------------------------------------------------------------------------------------------- pins
@@ -83,7 +80,7 @@ lt_slot *lt_find(const void *handle, int *found) {
 enum { FIRST_PINS = 64 };
 
 lt_thread *_Atomic lt_threads;
-_Atomic int32_t lt_several, lt_waiting;
+_Atomic int32_t lt_several;
 _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
 static pthread_key_t leaving;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
@@ -132,7 +129,10 @@ _Bool lt_join(void) {
   return 1;
 }
 
-static _Bool make_room(lt_thread *t) {
+// Makes room for more pins, and the record where there is none.
+__attribute__((cold, noinline)) static _Bool make_room(void) {
+  lt_thread *t = lt_me;
+  if (!t) return lt_join();
   lt_slot *_Atomic *more = calloc((size_t)t->room * 2, sizeof *more);
   if (!more) return 0;
   for (int64_t i = 0; i < t->room; i++) more[i] = t->pins[i];
@@ -141,17 +141,19 @@ static _Bool make_room(lt_thread *t) {
   return 1;
 }
 
-lt_slot *lt_pin(const void *handle, int *found) {
+static inline int64_t pins_of(lt_thread *t) {
+  return atomic_load_explicit(&t->used, memory_order_relaxed);
+}
+
+lt_slot *lt_pin(const void *handle) {
   uint32_t tag;
   lt_slot *slot = place(handle, &tag);
-  *found = 0;
-  if (!slot || (!lt_me && !lt_join())) return NULL;
+  if (!slot || ((!lt_me || pins_of(lt_me) == lt_me->room) && !make_room())) return NULL;
   lt_thread *t = lt_me;
-  const int64_t n = atomic_load_explicit(&t->used, memory_order_relaxed);
-  if (n == t->room && !make_room(t)) return NULL;
+  const int64_t n = pins_of(t);
   atomic_store_explicit(&t->pins[n], slot, memory_order_relaxed);
   atomic_store_explicit(&t->used, n + 1, memory_order_release);
   if (lt_several) atomic_thread_fence(memory_order_seq_cst);
   atomic_signal_fence(memory_order_seq_cst);
-  return if_live(slot, tag, found);
+  return if_live(slot, tag);
 }

@@ -15,16 +15,17 @@ enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 <
 typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
-  void *name;            // of the Go object, where it is neither a tensor nor a storage
-  struct lt_slot *next;  // in the queue of freed slots, or in a list of free ones
-  int64_t queued;        // length of that queue from this slot on
+  void *name;             // of the Go object, where it is neither a tensor nor a storage
+  struct lt_slot *next;   // in the queue of freed slots, or in a batch of free ones
+  struct lt_slot *batch;  // the next batch, in the first slot of one
+  int64_t queued;         // length of that queue from this slot on
   uint8_t kind;
   int8_t dtype, layout, device_type;
   int16_t device_index;
   uint8_t immediate;  // free at once: the memory is large or somebody else's
   int32_t dim;
   int32_t room;  // dimensions that the block behind sizes has room for, where it is not inline_dims
-  int32_t number;  // of this slot among all
+  uint32_t number;  // of this slot among all
   int64_t numel, offset;
   int64_t *sizes, *strides;  // inline_dims, or a block of their own when there are more dimensions
   int64_t inline_dims[2 * LT_INLINE_DIMS];
@@ -48,7 +49,7 @@ typedef struct lt_thread {
   lt_slot *_Atomic *_Atomic pins;  // grows, and what it grew out of stays: others may be reading it
   // For Go, which keeps these without locks: free slots at hand, slots to give back, and how many
   // more slots the thread has taken than given back.
-  lt_slot *ready, *spent, *spent_last;
+  lt_slot *ready, *spent;
   int64_t spent_count, taken;
   lt_modes modes;
 } lt_thread;
@@ -57,10 +58,10 @@ typedef struct lt_thread {
 // table is full. They lie side by side.
 lt_slot *lt_grow(int64_t slots);
 
-// The live slot that a handle names, NULL where it names none; *found is its kind, 0 without one.
-lt_slot *lt_find(const void *handle, int *found);
+// The live slot that a handle names, NULL where it names none.
+lt_slot *lt_find(const void *handle);
 // lt_find, and keeps the slot as it is until the call ends.
-lt_slot *lt_pin(const void *handle, int *found);
+lt_slot *lt_pin(const void *handle);
 
 // The calling thread's record; NULL before lt_join. Go's runtime makes the library's thread-local
 // storage static: this keeps to it, and is read in one instruction.
@@ -88,6 +89,5 @@ static inline void lt_unpin(void) {
 
 extern lt_thread *_Atomic lt_threads;  // the records
 extern _Atomic int32_t lt_several;     // whether more than one thread has made calls
-extern _Atomic int32_t lt_waiting;     // whether a freed slot waits for a call to end
 
 #endif

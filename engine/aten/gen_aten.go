@@ -427,15 +427,13 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 }
 
 // Allclose is the operator allclose.
-func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
+func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Allclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
-		err = refused("allclose", key)
-		return
 	}
-	return ops.Allclose(self, other, rtol, atol, equalNan)
+	return composed.Allclose(c, self, other, rtol, atol, equalNan)
 }
 
 // Isnan is the operator isnan.
@@ -2046,15 +2044,13 @@ func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // Argwhere is the operator argwhere.
-func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Argwhere; does != nil {
 			return does(c, self)
 		}
-		err = refused("argwhere", key)
-		return
 	}
-	return ops.Argwhere(self)
+	return composed.Argwhere(c, self)
 }
 
 // Put is the operator put.
@@ -2880,17 +2876,13 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Outer is the operator outer.
-func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec2)); key != 0 {
 		if does := backend(key).Outer; does != nil {
 			return does(c, out, self, vec2)
 		}
-		err = refused("outer", key)
-		return
 	}
-	r0, err = ops.Outer(out, self, vec2)
-	wrote(out)
-	return
+	return composed.Outer(c, out, self, vec2)
 }
 
 // Addmm is the operator addmm.
@@ -3078,15 +3070,13 @@ func (c Ctx) CpuTier() (string, error) {
 }
 
 // IsNonzero is the operator is_nonzero.
-func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
+func (c Ctx) IsNonzero(self *tensor.Tensor) (bool, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).IsNonzero; does != nil {
 			return does(c, self)
 		}
-		err = refused("is_nonzero", key)
-		return
 	}
-	return ops.IsNonzero(self)
+	return composed.IsNonzero(c, self)
 }
 
 // IsConj is the operator is_conj.
@@ -3242,17 +3232,13 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 }
 
 // NormalTensors is the operator normal.
-func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(mean) | keys(std)); key != 0 {
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
 		}
-		err = refused("normal", key)
-		return
 	}
-	r0, err = ops.NormalTensors(out, mean, std, g)
-	wrote(out)
-	return
+	return composed.NormalTensors(c, out, mean, std, g)
 }
 
 // NormalSize is the operator normal.

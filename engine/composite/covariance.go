@@ -44,10 +44,10 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 		}
 		mean = s.wide(s.div(s.sum(s.mul(x, w), 1), total), 1)
 		if aweights == nil {
-			norm = s.sub(total, s.number(dtype.IntScalar(correction)))
+			norm = s.sub(total, s.Number(dtype.IntScalar(correction)))
 		} else {
 			squares := s.sum(s.mul(w, aweights))
-			norm = s.sub(total, s.div(s.mul(squares, s.number(dtype.IntScalar(correction))), total))
+			norm = s.sub(total, s.div(s.mul(squares, s.Number(dtype.IntScalar(correction))), total))
 		}
 	}
 	if v, known := s.value(norm); known && v.Float() <= 0 {
@@ -62,9 +62,9 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 		weighted = s.cast(s.mul(centred, w), centred.DType())
 	}
 	if d.IsComplex() {
-		weighted = s.unary(s.c.ConjPhysical, weighted)
+		weighted = s.Unary(s.c.ConjPhysical, weighted)
 	}
-	result := s.div(s.binary(s.c.Mm, centred, s.permute(weighted, 1, 0)), norm)
+	result := s.div(s.Binary(s.c.Mm, centred, s.permute(weighted, 1, 0)), norm)
 	if rows == 1 {
 		result = s.reshape(result)
 	}
@@ -93,7 +93,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		if n == 0 {
 			continue
 		}
-		if least, known := s.value(s.unary(s.c.Min, w.t)); known && least.Float() < 0 {
+		if least, known := s.value(s.Unary(s.c.Min, w.t)); known && least.Float() < 0 {
 			return nil, status.Runtimef("cov: %s cannot be negative", w.name)
 		}
 	}
@@ -124,7 +124,7 @@ func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if matrix.DType().IsComplex() {
 		variances = s.view(c.Real, variances)
 	}
-	spread := s.unary(c.Sqrt, variances)
+	spread := s.Unary(c.Sqrt, variances)
 	return s.result(nil, s.bounded(s.div(s.div(matrix, s.wide(spread, 1)), s.wide(spread, 0))))
 }
 

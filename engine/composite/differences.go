@@ -52,7 +52,7 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 		switch {
 		case s.Err != nil:
 		case t.DType() == dtype.Bool:
-			t = s.binary(c.LogicalXor, hi, lo)
+			t = s.Binary(c.LogicalXor, hi, lo)
 		default:
 			t = s.sub(hi, lo)
 		}
@@ -129,7 +129,7 @@ func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim 
 		// As in PyTorch: all values less half of the outer ones.
 		outer := s.add(s.at(y, at, 0), s.at(y, at, n-1))
 		inner := s.sub(s.sum(y, int64(at)), s.mul(outer, s.float(0.5)))
-		return s.result(nil, s.mul(inner, s.number(dx)))
+		return s.result(nil, s.mul(inner, s.Number(dx)))
 	}
 	m := max(n-1, 0)
 	pairs := s.add(s.part(y, at, min(1, n), m), s.part(y, at, 0, m))
@@ -154,7 +154,7 @@ func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim 
 		if steps != nil {
 			return s.result(nil, s.div(total, s.float(2)))
 		}
-		return s.result(nil, s.mul(total, s.number(half)))
+		return s.result(nil, s.mul(total, s.Number(half)))
 	}
 	return s.result(nil, s.div(s.sum(pairs, int64(at)), s.float(2)))
 }

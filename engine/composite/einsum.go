@@ -340,7 +340,7 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 			right = append(right, p)
 		}
 	}
-	product := s.binary(s.c.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
+	product := s.Binary(s.c.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
 	at := slices.Concat(both, left, right)
 	sizes := make([]int64, len(at))
 	for i, p := range at {

@@ -6,6 +6,7 @@ import "github.com/libtensor/libtensor/engine/aten"
 
 func init() {
 	aten.Compose(aten.Backend{
+		Allclose:               Allclose,
 		LinspaceTensorTensor:   LinspaceTensorTensor,
 		LinspaceTensorScalar:   LinspaceTensorScalar,
 		LinspaceScalarTensor:   LinspaceScalarTensor,
@@ -18,6 +19,7 @@ func init() {
 		BlackmanWindow:         BlackmanWindow,
 		KaiserWindow:           KaiserWindow,
 		Vander:                 Vander,
+		Argwhere:               Argwhere,
 		Hstack:                 Hstack,
 		Vstack:                 Vstack,
 		Dstack:                 Dstack,
@@ -41,10 +43,13 @@ func init() {
 		Rot90:                  Rot90,
 		SumToSize:              SumToSize,
 		Inner:                  Inner,
+		Outer:                  Outer,
 		Einsum:                 Einsum,
 		Tensordot:              Tensordot,
 		TensordotDims:          TensordotDims,
 		Kron:                   Kron,
+		IsNonzero:              IsNonzero,
+		NormalTensors:          NormalTensors,
 		Std:                    Std,
 		StdDim:                 StdDim,
 		Var:                    Var,

@@ -98,7 +98,7 @@ func (s *scope) weighted(t *tensor.Tensor, at int, length int64, starts []int64,
 
 func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, edgeOrder int64) *tensor.Tensor {
 	n := t.Sizes()[at]
-	h := s.number(distance)
+	h := s.Number(distance)
 	diff := func(a, b, length int64) *tensor.Tensor {
 		return s.sub(s.part(t, at, a, length), s.part(t, at, b, length))
 	}
@@ -142,4 +142,4 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 	return s.join(at, end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
 }
 
-func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.unary(s.c.Neg, t) }
+func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.Unary(s.c.Neg, t) }

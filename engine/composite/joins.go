@@ -187,7 +187,7 @@ func CartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error)
 	s := within(c, "cartesian_prod")
 	defer s.Close()
 	grids, err := c.Meshgrid(tensors, "ij")
-	s.step(err)
+	s.Fail(err)
 	for i, grid := range grids {
 		grids[i] = s.reshape(s.Keep(grid, nil), grid.Numel())
 	}

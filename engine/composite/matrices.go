@@ -59,3 +59,20 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 	}
 	return s.result(nil, powers)
 }
+
+// Outer is the matrix of all products of two vectors' elements.
+func Outer(c aten.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "outer"
+	for i, t := range []*tensor.Tensor{self, vec2} {
+		if t.Dim() != 1 {
+			return nil, status.Runtimef("%s: %s must be a 1-D tensor, got %d-D with shape %v", op, []string{"self", "vec2"}[i], t.Dim(), t.Sizes())
+		}
+	}
+	s := within(c, op)
+	defer s.Close()
+	column, row := s.wide(self, 1), s.wide(vec2, 0)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.last(c.Mul(out, column, row))
+}

@@ -94,7 +94,7 @@ func (s *scope) checkFractions(q *tensor.Tensor) error {
 	}
 	least, most := q, q
 	if q.Numel() > 1 {
-		least, most = s.unary(s.c.Min, q), s.unary(s.c.Max, q)
+		least, most = s.Unary(s.c.Min, q), s.Unary(s.c.Max, q)
 	}
 	for _, bound := range []*tensor.Tensor{least, most} {
 		if f, known := s.value(bound); known && !(f.F >= 0 && f.F <= 1) {
@@ -118,21 +118,21 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	// The rank of a fraction among the elements that count: all of them, or those that are not NaN. NaN come last, so that in
 	// a row with NaN that all count every rank is the last.
 	nans := s.Keep(s.c.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
-	top := s.number(dtype.IntScalar(n - 1))
+	top := s.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor
 	if skipNaN {
-		ranks = s.mul(fractions, s.binary(s.c.ClampMin, s.sub(top, nans), s.number(dtype.IntScalar(0))))
+		ranks = s.mul(fractions, s.Binary(s.c.ClampMin, s.sub(top, nans), s.Number(dtype.IntScalar(0))))
 	} else {
-		spoilt := s.binary(s.c.Ne, nans, s.number(dtype.IntScalar(0)))
+		spoilt := s.Binary(s.c.Ne, nans, s.Number(dtype.IntScalar(0)))
 		ranks = s.where(spoilt, s.float(float64(n-1)), s.mul(fractions, top))
 	}
 	switch {
 	case s.Err != nil:
 		return nil
 	case interpolation == "lower":
-		ranks = s.unary(s.c.Floor, ranks)
+		ranks = s.Unary(s.c.Floor, ranks)
 	case interpolation == "higher":
-		ranks = s.unary(s.c.Ceil, ranks)
+		ranks = s.Unary(s.c.Ceil, ranks)
 	case interpolation == "nearest":
 		ranks = s.Keep(s.c.Round(nil, ranks, 0))
 	}
@@ -150,12 +150,12 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
 	}
-	below := s.unary(s.c.Floor, ranks)
+	below := s.Unary(s.c.Floor, ranks)
 	weight := s.float(0.5)
 	if interpolation == "linear" {
 		weight = s.expand(s.cast(s.sub(ranks, below), d), sizes...)
 	}
-	above := s.unary(s.c.Ceil, ranks)
+	above := s.Unary(s.c.Ceil, ranks)
 	low, high := at(below), at(above)
 	if s.Err != nil {
 		return nil

@@ -153,7 +153,7 @@ func (s *scope) rolled(t *tensor.Tensor, d int, shift int64) *tensor.Tensor {
 	switch {
 	case s.Err != nil:
 		return nil
-	case t.Numel() == 0 || t.IsMeta():
+	case t.Numel() == 0:
 		return s.Keep(s.c.Clone(t, shape.Contiguous))
 	}
 	n := t.Sizes()[d]

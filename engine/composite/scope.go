@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -20,19 +21,6 @@ type scope struct {
 }
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
-
-// Keep remembers a step's result; its error speaks of the composition.
-func (s *scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	s.step(err)
-	return s.Scope.Keep(t, nil)
-}
-
-// step takes the error of a step that has no result to keep.
-func (s *scope) step(err error) {
-	if s.Err == nil && err != nil {
-		s.Err = status.In(s.Op, err)
-	}
-}
 
 // last is the result of the last step, which writes to out itself.
 func (s *scope) last(t *tensor.Tensor, err error) (*tensor.Tensor, error) { return only(s.Op, t, err) }
@@ -53,70 +41,36 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Deliver(s.Op, out, t)
 }
 
-// unary and binary are the results of operators of one and two operands.
-func (s *scope) unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a))
-}
-
-func (s *scope) binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(nil, a, b))
-}
-
 // view is the result of an operator of one operand that takes no output.
 func (s *scope) view(f func(a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(f(a))
+	return s.Step(func() (*tensor.Tensor, error) { return f(a) })
 }
 
 func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Add(nil, a, b, dtype.IntScalar(1)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
 }
 
 func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Sub(nil, a, b, dtype.IntScalar(1)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
 }
 
-func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.binary(s.c.Mul, a, b) }
+func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
 
 func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Div(nil, a, b, ""))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, a, b, "") })
 }
 
-// number is an operand that counts as a plain number.
-func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
-func (s *scope) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
+// float is an operand that counts as a plain number.
+func (s *scope) float(v float64) *tensor.Tensor { return s.Number(dtype.FloatScalar(v)) }
 
 // sum adds up over dims, or over all where there are none.
 func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Sum(nil, t, dims, false, dtype.None))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
 }
 
 // mean is the mean over dim, which stays with size 1, in dtype d.
 func (s *scope) mean(t *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Mean(nil, t, []int64{dim}, true, d))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Mean(nil, t, []int64{dim}, true, d) })
 }
 
 // sumOut adds up over dims, which stay with size 1, in dtype d or in the dtype that sums have.
@@ -137,15 +91,12 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 
 // where is a where condition holds and b elsewhere.
 func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Where(nil, condition, a, b))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, condition, a, b) })
 }
 
 // value is the only element of t; unknown where t has no data, and after an error.
 func (s *scope) value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
-	if s.Err != nil || t.IsMeta() {
+	if s.Err != nil || !launch.Known(t) {
 		return v, false
 	}
 	v, s.Err = s.c.Item(t)

@@ -10,10 +10,14 @@ import (
 
 // scalarOf reads a zero-dim tensor that stands for a number of a sequence.
 func scalarOf(c aten.Ctx, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
-	if t.Dim() != 0 || t.IsMeta() {
-		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s) on %v", op, name, t.Dim(), t.Device())
+	if t.Dim() != 0 {
+		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s)", op, name, t.Dim())
 	}
-	return c.Item(t)
+	v, err := c.Item(t)
+	if err != nil {
+		err = status.In(op, err)
+	}
+	return v, err
 }
 
 func scalarsOf(c aten.Ctx, op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {

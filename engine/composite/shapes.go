@@ -27,26 +27,17 @@ func (s *scope) permute(t *tensor.Tensor, order ...int64) *tensor.Tensor {
 
 // wide views t with a new dimension of size 1 at dim.
 func (s *scope) wide(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Unsqueeze(nil, t, dim))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, t, dim) })
 }
 
 // part views length elements of t along dim from start on.
 func (s *scope) part(t *tensor.Tensor, dim int, start, length int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Narrow(t, int64(dim), start, length))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, int64(dim), start, length) })
 }
 
 // at views position i of t along dim, which disappears.
 func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Select(t, int64(dim), i))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, int64(dim), i) })
 }
 
 // apart views every position of t along dim, which disappears.
@@ -55,7 +46,7 @@ func (s *scope) apart(t *tensor.Tensor, dim int) []*tensor.Tensor {
 		return nil
 	}
 	list, err := s.c.Unbind(t, int64(dim))
-	s.step(err)
+	s.Fail(err)
 	for _, x := range list {
 		s.Keep(x, nil)
 	}
@@ -64,10 +55,7 @@ func (s *scope) apart(t *tensor.Tensor, dim int) []*tensor.Tensor {
 
 // expand views t broadcast to sizes.
 func (s *scope) expand(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Expand(t, sizes, false))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(t, sizes, false) })
 }
 
 // rowMajor is t with its elements in row-major order: itself where they are.
@@ -80,31 +68,22 @@ func (s *scope) rowMajor(t *tensor.Tensor) *tensor.Tensor {
 
 // join puts tensors behind one another along dim.
 func (s *scope) join(dim int, tensors ...*tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.Cat(nil, tensors, int64(dim)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, tensors, int64(dim)) })
 }
 
 // ones and empty make tensors beside t, of ones and of any values.
 func (s *scope) ones(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.NewOnes(t, sizes, d, tensor.NoLayout, device.None))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.NewOnes(t, sizes, d, tensor.NoLayout, device.None) })
 }
 
 func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(s.c.NewEmpty(t, sizes, d, tensor.NoLayout, device.None))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.NewEmpty(t, sizes, d, tensor.NoLayout, device.None) })
 }
 
 // copy writes src, broadcast and converted, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
 	if s.Err == nil {
-		s.step(s.c.Copy(dst, src, false))
+		s.Fail(s.c.Copy(dst, src, false))
 	}
 }
 

@@ -71,7 +71,7 @@ func TensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOt
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
 	left := s.reshape(s.permute(a, slices.Concat(freeA, inA)...), rows, depth)
 	right := s.reshape(s.permute(b, slices.Concat(inB, freeB)...), depth, cols)
-	product := s.binary(c.Mm, left, right)
+	product := s.Binary(c.Mm, left, right)
 	return s.result(out, s.reshape(product, slices.Concat(sizesA, sizesB)...))
 }
 

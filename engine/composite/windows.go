@@ -45,13 +45,13 @@ func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
 
 // cosine is a*cos(f*x) + b.
 func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
-	return s.scaled(s.unary(s.c.Cos, s.mul(x, s.float(f))), a, b)
+	return s.scaled(s.Unary(s.c.Cos, s.mul(x, s.float(f))), a, b)
 }
 
 // BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
 func BartlettWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.scaled(s.unary(c.Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
+		return s.scaled(s.Unary(c.Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
@@ -82,10 +82,10 @@ func BlackmanWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layo
 func KaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		top := s.float(beta)
-		x = s.scaled(s.unary(c.Square, s.scaled(x, 2/(n-1), -1)), -1, 1)
+		x = s.scaled(s.Unary(c.Square, s.scaled(x, 2/(n-1), -1)), -1, 1)
 		// Rounding may carry the square of the ends beyond 1.
-		x = s.unary(c.Sqrt, s.binary(c.ClampMin, x, s.float(0)))
-		x, top = s.unary(c.I0, s.mul(x, top)), s.unary(c.I0, top)
+		x = s.Unary(c.Sqrt, s.Binary(c.ClampMin, x, s.float(0)))
+		x, top = s.Unary(c.I0, s.mul(x, top)), s.Unary(c.I0, top)
 		return s.div(x, top)
 	})
 }

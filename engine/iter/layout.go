@@ -1,3 +1,5 @@
+// Package iter has what elementwise operators infer: the shape and the device of the result, its layout, and whether an output
+// can take it; what is written where.
 package iter
 
 import (
@@ -78,7 +80,7 @@ func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
 	rows := make([][]int64, 0, len(inputs))
 	for _, t := range inputs {
 		row := make([]int64, len(sizes))
-		broadcastStrides(row, t, sizes)
+		shape.BroadcastStrides(row, t.Sizes(), t.Strides(), sizes, t.DType().Size())
 		rows = append(rows, row)
 	}
 	order := shape.Permutation(sizes, rows...)

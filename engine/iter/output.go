@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -51,11 +52,15 @@ func (o *Output) Open(inputs ...*tensor.Tensor) error {
 
 // Broadcast opens the output of an operator on the elements of inputs: of their common shape, on their device, and laid out as
 // PyTorch lays out what it iterates over.
-func (o *Output) Broadcast(inputs ...*tensor.Tensor) error {
-	if err := o.broadcast(inputs); err != nil {
+func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
+	if err = o.broadcast(inputs); err != nil {
 		return err
 	}
-	return o.open(inputs)
+	if o.Out != nil {
+		return o.open(inputs)
+	}
+	o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.DType, o.Device)
+	return err
 }
 
 // BroadcastBoth is Broadcast for two results, which share no memory with each other.
@@ -104,29 +109,25 @@ func openBoth(first, second *Output, inputs []*tensor.Tensor) error {
 }
 
 // CopyFrom writes t, which has the result's shape, to the opened output.
-func (o *Output) CopyFrom(t *tensor.Tensor) {
-	if !o.To.IsMeta() {
-		Copy(o.To, t)
-	}
-}
+func (o *Output) CopyFrom(t *tensor.Tensor) error { return launch.Copy(o.Op, o.To, t) }
 
 // Done hands over the result, unless err tells that it could not be computed.
 func (o *Output) Done(err error) (*tensor.Tensor, error) {
-	if err == nil && !o.beside {
-		return o.To, nil
+	if err != nil || o.beside {
+		err = o.finish(err)
 	}
-	return o.finish(err)
+	return o.To, err
 }
 
-func (o *Output) finish(err error) (*tensor.Tensor, error) {
+// finish is all of Done but its common case, which is inlined. On an error there is no To.
+func (o *Output) finish(err error) error {
 	if err == nil {
 		err = o.settle()
 	}
 	if err != nil {
 		o.drop()
-		return nil, err
 	}
-	return o.To, nil
+	return err
 }
 
 // DoneBoth is Done for two results.
@@ -279,20 +280,23 @@ func (o *Output) settle() error {
 			return err
 		}
 	}
-	if !to.IsMeta() {
-		Copy(to, o.To)
+	if err := launch.Copy(o.Op, to, o.To); err != nil {
+		if to != o.Out {
+			to.Release()
+		}
+		return err
 	}
 	o.drop()
 	o.To = to
 	return nil
 }
 
-// drop gives up what is not Out.
+// drop gives up what is not Out. There is no To then.
 func (o *Output) drop() {
 	if o.To != nil && o.To != o.Out {
 		o.To.Release()
-		o.To = nil
 	}
+	o.To = nil
 }
 
 // SameDType refuses an out of another dtype than the result's.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	_ "github.com/libtensor/libtensor/engine/host" // copies
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/stretchr/testify/assert"
@@ -76,7 +78,7 @@ func TestCopyConvertsThroughAnyStrides(t *testing.T) {
 		turned := view(t, source, []int64{400, 300}, []int64{1, 400}, 0)
 		for _, d := range []dtype.DType{dtype.Int16, dtype.Float64, dtype.BFloat16, dtype.Complex64} {
 			copied := zeros(t, d, 400, 300)
-			iter.Copy(copied, turned)
+			require.NoError(t, launch.Copy("test", copied, turned))
 			for _, at := range [][]int64{{0, 0}, {399, 299}, {17, 200}, {33, 31}} {
 				assert.Equal(t, float64(at[1]-at[0]), copied.At(at).Float(), "%v at %v", d, at)
 			}

@@ -77,12 +77,13 @@ var _ [unsafe.Sizeof(Loop{}) - C.sizeof_lt_loop]struct{}
 var _ [C.sizeof_lt_loop - unsafe.Sizeof(Loop{})]struct{}
 
 // Kernel is a named kernel: one function per dtype, 0 where there is none. Signature is that of abi.h. Of an elementwise
-// kernel, Operands are the letters of the operands, Whole tells that a block may stand in for its outputs, and Fixed has a
-// bit for every operand that must be handed to it where it lies.
+// kernel, Operands are the letters of the operands, of which the first Outputs are written, Whole tells that a block may stand in
+// for these, and Fixed has a bit for every operand that must be handed to it where it lies.
 type Kernel struct {
 	Name      string
 	Signature string
 	Operands  string
+	Outputs   int
 	Whole     bool
 	Fixed     uint8
 	rows      [dtype.Count]uintptr
@@ -96,7 +97,7 @@ func (k *Kernel) sign(signature string) {
 	if at < 0 {
 		return
 	}
-	k.Whole = signature[at] == '>'
+	k.Outputs, k.Whole = at, signature[at] == '>'
 	k.Operands = signature[:at] + signature[at+1:]
 	for i, letter := range k.Operands {
 		if letter == 'X' {

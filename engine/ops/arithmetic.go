@@ -1,10 +1,9 @@
 package ops
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -25,11 +24,8 @@ func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 
 // factor passes a number to a kernel, rounded to the result's dtype.
 func factor(value dtype.Scalar, result dtype.DType) params {
-	return func(d dtype.DType, p *iter.Params) {
-		var rounded [16]byte
-		at := unsafe.Pointer(&rounded)
-		tensor.Put(at, result, value)
-		p.Set(0, d, tensor.Get(at, result))
+	return func(d dtype.DType, p *launch.Params) {
+		p.Set(0, d, tensor.Rounded(result, value))
 	}
 }
 
@@ -59,6 +55,14 @@ func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	}
 	alpha.I, alpha.F, alpha.Im = -alpha.I, -alpha.F, -alpha.Im
 	return subScaled.runIn(result, out, factor(alpha, result), self, other)
+}
+
+// plus and minus are Add and Sub as steps of others.
+func plus(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return Add(out, a, b, dtype.IntScalar(1))
+}
+func minus(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return Sub(out, a, b, dtype.IntScalar(1))
 }
 
 // Rsub computes other - alpha*self.
@@ -124,7 +128,7 @@ func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcmul", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcmul.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcmul.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Addcdiv computes self + value*tensor1/tensor2.
@@ -135,7 +139,7 @@ func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcdiv", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcdiv.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcdiv.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Lerp computes self + weight*(end - self).

@@ -3,90 +3,14 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"github.com/libtensor/libtensor/engine/view"
 )
-
-// emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
-func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	switch f {
-	case shape.Contiguous:
-		return tensor.Empty(op, self.Sizes(), d, dev)
-	case shape.Preserve, shape.NoFormat:
-		if self.IsContiguous() {
-			return tensor.Empty(op, self.Sizes(), d, dev)
-		}
-		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, dev)
-	}
-	strides, err := shape.FormatStrides(op, self.Sizes(), f)
-	if err != nil {
-		return nil, err
-	}
-	return tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
-}
-
-// cloned copies self into fresh memory of another dtype, device and format.
-func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	if self.IsMeta() && dev.Type != device.Meta {
-		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
-	}
-	out, err := emptyLike(op, self, d, dev, f)
-	if err != nil {
-		return nil, err
-	}
-	if !out.IsMeta() {
-		iter.Copy(out, self)
-	}
-	return out, nil
-}
 
 // Clone copies self.
 func Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return cloned("clone", self, self.DType(), self.Device(), f)
-}
-
-// rowMajor is t with its elements in row-major order and in dtype d: t itself under another handle where it is that already,
-// and otherwise a copy. The caller owns the handle; the memory is t's in the first case, and the copy's own in the other.
-func rowMajor(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.DType() == d && t.IsContiguous() {
-		return t.Alias(), nil
-	}
-	return rowMajorCopy(op, t, d)
-}
-
-// rowMajorCopy is a copy of t in dtype d and row-major order, in memory of its own.
-func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	return cloned(op, t, d, t.Device(), shape.Contiguous)
-}
-
-// converted is t itself under another handle where its dtype is d, and otherwise a copy in d.
-func converted(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.DType() == d {
-		return t.Alias(), nil
-	}
-	return cloned(op, t, d, t.Device(), shape.Preserve)
-}
-
-// reshape is t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
-func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
-	seen, err := view.Reshape(op, t, size)
-	if seen != nil || err != nil {
-		return seen, err
-	}
-	sizes, err := shape.InferSize(op, size, t.Numel())
-	if err != nil {
-		return nil, err
-	}
-	s := within(op)
-	defer s.Close()
-	ordered := s.fresh(t, t.DType())
-	if s.Err == nil {
-		s.Err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
-	}
-	return s.Give(ordered)
 }
 
 // Contiguous is self itself where its memory already has the format, and a copy otherwise.

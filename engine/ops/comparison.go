@@ -5,12 +5,10 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
-
-var differs = kernel.Get("differs")
 
 // Equal tells whether sizes and elements agree.
 func Equal(self, other *tensor.Tensor) (bool, error) {
@@ -20,10 +18,7 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	if self.IsMeta() || other.IsMeta() {
-		return false, status.NotImplementedf("equal: meta tensors have no elements to compare")
-	}
-	found, err := iter.Scan("equal", differs, resultType(self, other).Compute(), self, other)
+	found, err := anywhere("equal", differs, resultType(self, other).Compute(), self, other)
 	return !found, err
 }
 
@@ -35,28 +30,13 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	if !(rtol >= 0) || !(atol >= 0) {
 		return nil, status.Runtimef("isclose: rtol and atol must be greater than or equal to zero, but got %v and %v", rtol, atol)
 	}
-	return isclose.run(nil, func(_ dtype.DType, p *iter.Params) {
+	return isclose.run(nil, func(_ dtype.DType, p *launch.Params) {
 		p.Set(0, dtype.Float64, dtype.FloatScalar(rtol))
 		p.Set(1, dtype.Float64, dtype.FloatScalar(atol))
 		if equalNan {
 			p.Set(2, dtype.Float64, dtype.FloatScalar(1))
 		}
 	}, self, other)
-}
-
-// Allclose tells whether Isclose holds everywhere.
-func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
-	s := within("allclose")
-	defer s.Close()
-	near := s.Keep(Isclose(self, other, rtol, atol, equalNan))
-	if s.Err != nil {
-		return false, s.Err
-	}
-	if near.IsMeta() {
-		return false, status.NotImplementedf("allclose: meta tensors have no elements to compare")
-	}
-	found, err := iter.Scan("allclose", hasZero, dtype.Bool, near)
-	return !found, err
 }
 
 // classify runs p on dtypes that it has a kernel for; every element of the others gives v.

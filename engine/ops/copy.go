@@ -1,12 +1,9 @@
 package ops
 
 import (
-	"slices"
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -21,10 +18,7 @@ func assign(op string, dst, src *tensor.Tensor) error {
 	defer s.Close()
 	from := s.expand(src, dst.Sizes())
 	switch {
-	case s.Err != nil || dst.IsMeta():
-		return s.Err
-	case src.IsMeta():
-		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	case s.Err != nil:
 	case src.Storage() == dst.Storage() && dst.Numel() > 0:
 		if iter.SameView(dst, from) && dst.DType() == src.DType() {
 			return nil
@@ -40,58 +34,10 @@ func assign(op string, dst, src *tensor.Tensor) error {
 // Copy writes src to self.
 func Copy(self, src *tensor.Tensor, _ bool) error { return assign("copy_", self, src) }
 
-// checkFits refuses a number that dtype d cannot hold.
-func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
-	if !value.Fits(d) {
-		return overflow(op, value, d)
-	}
-	return nil
-}
-
-// checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity.
-func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
-	if d.Compute() != d && value.Im == 0 {
-		return nil
-	}
-	return checkFits(op, value, d)
-}
-
-func overflow(op string, value dtype.Scalar, d dtype.DType) error {
-	return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
-}
-
-// fillWith writes one value everywhere.
-func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
-	if self.IsMeta() || self.Numel() == 0 {
-		return nil
-	}
-	if self.Numel() <= kernel.TinyLimit && self.IsContiguous() {
-		for i := range self.Numel() {
-			tensor.Put(unsafe.Add(self.Data(), i*self.DType().Size()), self.DType(), value)
-		}
-		return nil
-	}
-	s := within("fill_")
-	defer s.Close()
-	one := s.single(value, self.DType())
-	// What an expanded tensor repeats is written once.
-	sizes := slices.Clone(self.Sizes())
-	for d, stride := range self.Strides() {
-		if stride == 0 {
-			sizes[d] = 1
-		}
-	}
-	s.copy(s.Keep(self.View(s.Op, sizes, self.Strides(), self.Offset())), one)
-	return s.Err
-}
-
 // Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
 func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if value.Dim() != 0 {
 		return nil, status.Runtimef("fill_: only supports 0-dimension value tensor but got tensor with %d dimensions", value.Dim())
-	}
-	if value.IsMeta() && !self.IsMeta() {
-		return nil, status.NotImplementedf("fill_: cannot copy out of meta tensor; no data!")
 	}
 	if out != nil {
 		check := iter.Writable
@@ -102,7 +48,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	if !value.IsMeta() && value.IsNumber() {
+	if value.IsNumber() {
 		if err := checkFits("fill_", value.Item(), self.DType()); err != nil {
 			return nil, err
 		}
@@ -113,8 +59,8 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if out == nil {
 		to = s.Keep(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
 	}
-	if s.Err == nil && !to.IsMeta() {
-		s.Err = fillWith(to, value.Item())
+	if s.Err == nil {
+		s.Err = launch.On(to).Fill("fill_", launch.Filling{To: to, From: value})
 	}
 	if out != nil {
 		return s.in(out)
@@ -135,10 +81,7 @@ func Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	if self.Numel() != 1 {
 		return dtype.Scalar{}, status.Runtimef("item: a Tensor with %d elements cannot be converted to Scalar", self.Numel())
 	}
-	if self.IsMeta() {
-		return dtype.Scalar{}, status.Runtimef("item: cannot be called on meta tensors")
-	}
-	return self.Item(), nil
+	return launch.Item("item", self)
 }
 
 // IsContiguous tells whether the elements lie in memory format f without gaps.

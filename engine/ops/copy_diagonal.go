@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -145,30 +146,15 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if !flat.IsMeta() {
-		for i, x := range int64s(flat) {
-			if x < -total || x >= total {
-				return nil, status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
-			}
-			if x < 0 {
-				int64s(flat)[i] += total
-			}
-		}
-	}
+	s.Err = launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
+		return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
+	}})
 	// As PyTorch's, the coordinates of an index lie side by side.
 	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
+	rows := s.reshape(all, flat.Numel(), int64(len(sizes)))
+	s.unravel(flat, sizes, s.columns(rows, len(sizes)))
 	if s.Err != nil {
 		return nil, s.Err
-	}
-	if !all.IsMeta() {
-		rows := int64s(all)
-		for i, at := range int64s(flat) {
-			row := rows[i*len(sizes):][:len(sizes)]
-			for d := len(sizes) - 1; d >= 0; d-- {
-				row[d] = at % sizes[d]
-				at /= sizes[d]
-			}
-		}
 	}
 	return Unbind(all, -1)
 }

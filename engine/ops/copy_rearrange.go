@@ -2,10 +2,10 @@ package ops
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -56,8 +56,6 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		return nil, status.Runtimef("%s: only accept 1D vector as repeat, but got shape %v", op, repeats.Sizes())
 	case !repeats.DType().IsIntegral():
 		return nil, status.NotImplementedf("%s: not implemented for repeats of dtype %v; give integers", op, repeats.DType())
-	case repeats.IsMeta():
-		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	}
 	s := within(op)
 	defer s.Close()
@@ -65,8 +63,12 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	counts, err := launch.Ints(op, times)
+	if err != nil {
+		return nil, err
+	}
 	total := int64(0)
-	for _, n := range int64s(times) {
+	for _, n := range counts {
 		if n < 0 {
 			return nil, status.Runtimef("%s: repeats can not be negative, but got %d", op, n)
 		}
@@ -81,13 +83,14 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := int64s(index)
-	for i, n := range int64s(times) {
-		for k := range to[:n] {
-			to[k] = int64(i)
+	s.Err = launch.WriteInts(op, index, func(to []int64) {
+		for i, n := range counts {
+			for k := range to[:n] {
+				to[k] = int64(i)
+			}
+			to = to[n:]
 		}
-		to = to[n:]
-	}
+	})
 	if repeats.DType() != dtype.Int64 {
 		index = s.fresh(index, repeats.DType())
 	}
@@ -102,26 +105,27 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	if err != nil {
 		return nil, err
 	}
-	out, err := emptyLike(op, self, self.DType(), self.Device(), shape.Preserve)
-	if err != nil || out.IsMeta() || out.Numel() == 0 {
-		return out, err
+	s := within(op)
+	defer s.Close()
+	out := s.Keep(emptyLike(op, self, self.DType(), self.Device(), shape.Preserve))
+	if s.Err == nil {
+		s.Err = launch.On(out).Copy(op, launch.Copying{To: out, From: self, Flipped: mask})
 	}
-	iter.CopyReversed(out, self, mask)
-	return out, nil
+	return s.Give(out)
 }
 
 // Tril keeps the elements on and below a diagonal of matrices and zeroes the others.
 func Tril(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
-	return triangle("tril", out, self, diagonal, func(i, columns int64) (int64, int64) { return min(max(i+1, 0), columns), columns })
+	return triangle("tril", out, self, diagonal, false)
 }
 
 // Triu keeps the elements on and above a diagonal of matrices and zeroes the others.
 func Triu(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
-	return triangle("triu", out, self, diagonal, func(i, columns int64) (int64, int64) { return 0, min(max(i, 0), columns) })
+	return triangle("triu", out, self, diagonal, true)
 }
 
-// triangle copies self and zeroes, in each row, the columns that zeroed gives for where the diagonal crosses the row.
-func triangle(op string, out, self *tensor.Tensor, diagonal int64, zeroed func(i, columns int64) (from, to int64)) (*tensor.Tensor, error) {
+// triangle copies self and zeroes what is below a diagonal, or above it.
+func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
@@ -135,26 +139,12 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, zeroed func(i
 		work = s.fresh(self, self.DType())
 	}
 	if s.Err == nil {
-		clearRows(work, diagonal, zeroed)
+		s.Err = launch.On(work).Triangle(op, launch.Triangle{To: work, Diagonal: diagonal, Below: below})
 	}
 	if work == out {
 		return s.in(out)
 	}
 	return s.result(out, work)
-}
-
-func clearRows(t *tensor.Tensor, diagonal int64, zeroed func(i, columns int64) (from, to int64)) {
-	if t.IsMeta() || t.Numel() == 0 {
-		return
-	}
-	rows, columns := t.Sizes()[t.Dim()-2], t.Sizes()[t.Dim()-1]
-	diagonal = min(max(diagonal, -rows), columns) // beyond the matrix, all diagonals are alike
-	size := t.DType().Size()
-	bytes := unsafe.Slice((*byte)(t.Data()), t.Numel()*size)
-	for r := range t.Numel() / columns {
-		from, to := zeroed(r%rows+diagonal, columns)
-		clear(bytes[(r*columns+from)*size : (r*columns+max(from, to))*size])
-	}
 }
 
 // ConstantPadNd adds a border of one value, or takes one away where a width is negative; widths come in pairs for the
@@ -193,7 +183,7 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 	if s.Err == nil {
 		s.Err = fillWith(out, value)
 	}
-	if s.Err != nil || out.IsMeta() || out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
+	if s.Err != nil || out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
 		return s.Give(out)
 	}
 	for d, begin := range begins {

@@ -257,13 +257,3 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	}
 	return to.Done(s.Err)
 }
-
-// fromInts makes an int64 tensor of the given values.
-func fromInts(op string, values, sizes []int64) (*tensor.Tensor, error) {
-	t, err := tensor.Empty(op, sizes, dtype.Int64, device.Host)
-	if err != nil {
-		return nil, err
-	}
-	copy(int64s(t), values)
-	return t, nil
-}

@@ -3,62 +3,17 @@ package ops
 import (
 	"cmp"
 	"math"
-	"math/cmplx"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// int64s is the memory of a contiguous int64 tensor.
-func int64s(t *tensor.Tensor) []int64 {
-	if t.Numel() == 0 {
-		return nil
-	}
-	return unsafe.Slice((*int64)(t.Data()), t.Numel())
-}
-
 var rangeKernel, linspaceKernel = kernel.Get("range"), kernel.Get("linspace")
-
-// rangeArgs mirrors range_args of ranges.h.
-type rangeArgs struct {
-	out               uintptr
-	begin, end, steps int64
-	istart, istep     int64
-	start, step, stop [2]float64
-}
-
-// fillRange computes the elements of a sequence straight into t, or through a contiguous copy.
-func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) error {
-	fn, err := k.For(op, t.DType())
-	if err != nil || t.IsMeta() || t.Numel() == 0 {
-		return err
-	}
-	s := within(op)
-	defer s.Close()
-	to := t
-	if !t.IsContiguous() {
-		if to = s.empty(t, t.DType(), t.Sizes()...); s.Err != nil {
-			return s.Err
-		}
-	}
-	args.out = uintptr(to.Data())
-	args.steps = t.Numel()
-	parallel.For(args.steps, iter.Grain, func(begin, end int64) {
-		piece := args
-		piece.begin, piece.end = begin, end
-		kernel.Call(fn, unsafe.Pointer(&piece))
-	})
-	if to != t {
-		iter.Copy(t, to)
-	}
-	return nil
-}
 
 // ranged makes the tensor of n elements that k fills; an out of as many elements keeps its shape.
 func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (iter.Output, error) {
@@ -146,7 +101,7 @@ func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar
 	}
 	to, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
 	if err == nil {
-		err = fillRange(op, rangeKernel, to.To, rangeArgs{istart: start.Int(), istep: step.Int(), start: [2]float64{start.Float()}, step: [2]float64{step.Float()}})
+		err = launch.On(to.To).Sequence(op, launch.Sequence{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
 	}
 	return to.Done(err)
 }
@@ -189,15 +144,15 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	to, err := spaced("linspace", out, start, end, steps, d, layout, dev)
 	if err == nil {
-		err = fillSpaced("linspace", to.To, endpoint(start, to.To.DType()), endpoint(end, to.To.DType()), steps)
+		err = fillSpaced("linspace", to.To, endpoint(start, to.To.DType()), endpoint(end, to.To.DType()), steps, nil)
 	}
 	return to.Done(err)
 }
 
-// fillSpaced fills t with evenly spaced numbers.
-func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64) error {
+// fillSpaced fills t with evenly spaced numbers, or with the powers of base that they are the exponents of.
+func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, base *float64) error {
 	step := (to - from) / complex(float64(max(steps-1, 1)), 0)
-	return fillRange(op, linspaceKernel, t, rangeArgs{start: parts2(from), step: parts2(step), stop: parts2(to)})
+	return launch.On(t).Sequence(op, launch.Sequence{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 
 // endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it is uint8.
@@ -211,41 +166,15 @@ func endpoint(s dtype.Scalar, d dtype.DType) complex128 {
 	return complex(float64(s.Int()), 0)
 }
 
-func parts2(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
-
 // Logspace makes the powers of base whose exponents are Linspace's values.
 func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	to, err := spaced("logspace", out, start, end, steps, d, layout, dev)
-	if err != nil || to.To.IsMeta() || steps == 0 {
-		return to.Done(err)
+	if err == nil {
+		from, last := start.Complex(), end.Complex()
+		if to.To.DType().Category() < dtype.Floating {
+			from, last = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
+		}
+		err = fillSpaced("logspace", to.To, from, last, steps, &base)
 	}
-	s := within("logspace")
-	defer s.Close()
-	powers := s.empty(to.To, dtype.Complex128, to.To.Sizes()...)
-	if s.Err != nil {
-		return to.Done(s.Err)
-	}
-	from, last := start.Complex(), end.Complex()
-	if to.To.DType().Category() < dtype.Floating {
-		from, last = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
-	}
-	if err := fillSpaced("logspace", powers, from, last, steps); err != nil {
-		return to.Done(err)
-	}
-	for i, x := range elements[complex128](powers) {
-		elements[complex128](powers)[i] = power(base, x)
-	}
-	to.CopyFrom(powers)
-	return to.Done(nil)
-}
-
-// power is base to the x; 0 to what is not a number is none.
-func power(base float64, x complex128) complex128 {
-	switch {
-	case imag(x) == 0:
-		return complex(math.Pow(base, real(x)), 0)
-	case base == 0 && math.IsNaN(real(x)):
-		return cmplx.NaN()
-	}
-	return cmplx.Pow(complex(base, 0), x)
+	return to.Done(err)
 }

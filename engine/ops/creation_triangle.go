@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -71,24 +71,22 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 	if err != nil {
 		return nil, err
 	}
-	if count == 0 || dev.Type == device.Meta {
-		return tensor.Empty(op, []int64{2, count}, d, dev)
-	}
 	s := within(op)
 	defer s.Close()
-	indices := s.Keep(tensor.Empty(op, []int64{2, count}, dtype.Int64, device.Host))
+	indices := s.Keep(tensor.Empty(op, []int64{2, count}, dtype.Int64, dev))
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	both := int64s(indices)
-	rows, columns := both[:count], both[count:]
-	for i := t.first; i < t.last; i++ {
-		from, to := t.span(i)
-		n := to - from
-		for k := range n {
-			rows[k], columns[k] = i, from+k
+	s.Err = launch.WriteInts(op, indices, func(both []int64) {
+		rows, columns := both[:count], both[count:]
+		for i := t.first; i < t.last; i++ {
+			from, to := t.span(i)
+			n := to - from
+			for k := range n {
+				rows[k], columns[k] = i, from+k
+			}
+			rows, columns = rows[n:], columns[n:]
 		}
-		rows, columns = rows[n:], columns[n:]
-	}
-	return cloned(op, indices, d, dev, shape.Contiguous)
+	})
+	return s.Give(s.cast(indices, d))
 }

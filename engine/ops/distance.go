@@ -2,12 +2,11 @@ package ops
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -21,13 +20,6 @@ var (
 
 // manyRows is the number of rows from which on the Euclidean distance is taken from products by default, as in PyTorch.
 const manyRows = 26
-
-// distanceArgs mirrors distance_args of distance.h.
-type distanceArgs struct {
-	a, b, out            uintptr
-	rows, columns, width int64
-	p                    float64
-}
 
 // productMode tells whether Euclidean distances of so many rows are taken from products.
 func productMode(op, mode string, rows, columns int64) (bool, error) {
@@ -88,15 +80,21 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if !out.IsMeta() && out.Numel() > 0 {
-		k := distanceKernel
-		if products && p == 2 {
-			k = euclideanKernel
-			a, b = s.squares(out, a, b)
-		}
-		s.distances(k, out, a, b, p)
+	k := distanceKernel
+	if products && p == 2 && out.Numel() > 0 {
+		k = euclideanKernel
+		a, b = s.squares(out, a, b)
+	}
+	if s.Err == nil {
+		s.Err = launch.On(out).Distance(op, launch.Distance{Kernel: k, To: out, A: a, B: b, P: p})
 	}
 	return s.result(nil, s.cast(out, d))
+}
+
+// squared adds up the squares in every row of t.
+func (s *scope) squared(t *tensor.Tensor) *tensor.Tensor {
+	squares := s.Binary(Mul, t, t)
+	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, squares, []int64{-1}, false, dtype.None) })
 }
 
 // squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and gives the rows' squared norms.
@@ -114,25 +112,5 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}
 	}
-	return s.sum(s.mul(a, a), -1), s.sum(s.mul(b, b), -1)
-}
-
-// distances runs a kernel over the rows of out, each of a row of a and all rows of b's matrix.
-func (s *scope) distances(k *kernel.Kernel, out, a, b *tensor.Tensor, p float64) {
-	if s.Err != nil {
-		return
-	}
-	rows, columns := out.Sizes()[out.Dim()-2], out.Sizes()[out.Dim()-1]
-	total := out.Numel() / columns
-	size, width := out.DType().Size(), a.Numel()/total
-	parallel.For(total, max(iter.Grain/max(columns*width, 1), 1), func(begin, end int64) {
-		for begin < end {
-			matrix := begin / rows
-			n := min(end, (matrix+1)*rows) - begin
-			args := distanceArgs{rows: n, columns: columns, width: width, p: p, a: uintptr(a.Data()) + uintptr(begin*width*size),
-				b: uintptr(b.Data()) + uintptr(matrix*columns*width*size), out: uintptr(out.Data()) + uintptr(begin*columns*size)}
-			kernel.Call(k.Row(out.DType()), unsafe.Pointer(&args))
-			begin += n
-		}
-	})
+	return s.squared(a), s.squared(b)
 }

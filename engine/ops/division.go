@@ -2,8 +2,7 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -11,8 +10,6 @@ import (
 var (
 	truncDivide = newPointwise("div", "trunc_divide", promote)
 	floatPower  = newPointwise("float_power", "pow", promote)
-
-	hasZero = kernel.Get("has_zero")
 )
 
 // Div divides; rounding is "" (true division), "trunc" or "floor".
@@ -58,8 +55,8 @@ func Fmod(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // divide runs a kernel that cannot divide integers by zero, after making sure that it need not.
 func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	if d := resultType(self, other); d.IsIntegral() && !other.IsMeta() && self.Numel() > 0 {
-		zero, err := iter.Scan(p.name, hasZero, d, other)
+	if d := resultType(self, other); d.IsIntegral() && launch.Known(other) && self.Numel() > 0 {
+		zero, err := anywhere(p.name, hasZero, d, other)
 		if err != nil {
 			return nil, err
 		}

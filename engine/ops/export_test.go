@@ -12,7 +12,6 @@ var (
 	Expanded = view.Expand
 	Lanes    = lanes
 	Permuted = view.Permute
-	Power    = power
 	Reshaped = reshape
 
 	Given    = given

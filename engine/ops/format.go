@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -28,7 +29,7 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
 	to := iter.Output{Op: "nextafter", Out: out, DType: d, Exact: true}
 	err := to.Broadcast(self, other)
-	if err == nil && !to.To.IsMeta() {
+	if err == nil {
 		err = nextafterSixteen(to.To, self, other)
 	}
 	return to.Done(err)
@@ -70,7 +71,7 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within("ldexp")
 	defer s.Close()
-	two := s.number(dtype.FloatScalar(2))
+	two := s.Number(dtype.FloatScalar(2))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -94,8 +95,8 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	m := iter.Output{Op: "frexp", Name: "mantissa", Out: mantissa, DType: d, Exact: true}
 	e := iter.Output{Op: "frexp", Name: "exponent", Out: exponent, DType: dtype.Int32, Exact: true}
 	err := iter.BroadcastBoth(&m, &e, self)
-	if err == nil && !self.IsMeta() {
-		err = iter.Run("frexp", frexp, d.Compute(), 2, []*tensor.Tensor{m.To, e.To, self}, nil)
+	if err == nil {
+		err = elementwise("frexp", frexp, d.Compute(), nil, m.To, e.To, self)
 	}
 	return iter.DoneBoth(&m, &e, err)
 }
@@ -112,7 +113,7 @@ func NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.T
 		}
 		return dtype.FloatScalar(otherwise)
 	}
-	return nanToNum.run(out, func(_ dtype.DType, p *iter.Params) {
+	return nanToNum.run(out, func(_ dtype.DType, p *launch.Params) {
 		p.Set(0, dtype.Float64, or(nan, 0))
 		p.Set(1, dtype.Float64, or(posinf, most))
 		p.Set(2, dtype.Float64, or(neginf, -most))
@@ -136,7 +137,7 @@ func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor,
 	}
 	s := within(p.name)
 	defer s.Close()
-	number := s.number(dtype.FloatScalar(by))
+	number := s.Number(dtype.FloatScalar(by))
 	if s.Err != nil {
 		return nil, s.Err
 	}

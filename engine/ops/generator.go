@@ -1,10 +1,9 @@
 package ops
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -38,7 +37,13 @@ func GeneratorInitialSeed(self *random.Generator) (int64, error) {
 // GeneratorGetState is a generator's state as bytes.
 func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	state := self.State()
-	return FromData(unsafe.Pointer(&state[0]), []int64{int64(len(state))}, dtype.Uint8)
+	s := within("generator_get_state")
+	defer s.Close()
+	bytes := s.Keep(tensor.Empty(s.Op, []int64{int64(len(state))}, dtype.Uint8, device.Host))
+	if s.Err == nil {
+		s.Err = launch.On(bytes).Write(s.Op, launch.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
+	}
+	return s.Give(bytes)
 }
 
 // GeneratorSetState continues from a state.
@@ -46,14 +51,15 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if state.DType() != dtype.Uint8 {
 		return status.Typef("generator_set_state: expected a uint8 tensor, but got %v", state.DType())
 	}
-	if state.IsMeta() {
-		return status.Typef("generator_set_state: expected a tensor on the cpu, but got one on %v, which has no bytes", state.Device())
-	}
 	s := within("generator_set_state")
 	defer s.Close()
 	bytes := s.cast(state, dtype.Uint8)
 	if s.Err != nil {
 		return s.Err
 	}
-	return self.SetState(unsafe.Slice((*byte)(bytes.Data()), bytes.Numel()))
+	read, err := launch.On(bytes).Read(s.Op, bytes)
+	if err != nil {
+		return err
+	}
+	return self.SetState(read)
 }

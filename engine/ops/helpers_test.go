@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,6 +25,14 @@ func given(t *testing.T, d dtype.DType, sizes []int64, values ...float64) *tenso
 	}
 	t.Cleanup(x.Release)
 	return x
+}
+
+// elements views the data of a contiguous tensor.
+func elements[T any](t *tensor.Tensor) []T { return unsafe.Slice((*T)(t.Data()), t.Numel()) }
+
+// elementAt is the address of element i of a contiguous tensor.
+func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
+	return unsafe.Add(t.Data(), i*t.DType().Size())
 }
 
 // ramp makes a contiguous tensor whose elements are some fixed uneven numbers around 0.

@@ -1,38 +1,15 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-)
-
-var (
-	bincountKernel  = kernel.Get("bincount")
-	boundsKernel    = kernel.Get("integer_bounds")
-	histogramKernel = kernel.Get("histogram")
-)
-
-// histogramArgs mirrors histogram_args of histogram.h.
-type histogramArgs struct {
-	in, weights, out, edges, bins uintptr
-	n, dims, place                int64
-	least, most                   int64
-	size, bad                     int64
-}
-
-// place says how the bin of a value is found.
-type place int64
-
-const (
-	bySearch            place = iota // in the edges
-	byDivision                       // of the range into equal parts
-	byDivisionAndSearch              // the same, corrected by the edges nearby
 )
 
 // Bincount counts how often each integer from 0 on occurs in a vector, or adds up the weights of its occurrences.
@@ -43,8 +20,6 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	d := self.DType()
 	switch {
-	case self.IsMeta():
-		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
 	case !d.IsIntegral() || d == dtype.Bool:
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give integers", op, d)
 	case minlength < 0:
@@ -60,11 +35,12 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	s := within(op)
 	defer s.Close()
 	in := s.cast(self, d)
+	least, most := s.bounds(in)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	var low, top int64
-	if low, top = bounds(in); low < 0 {
+	low, top := least.I, most.I
+	if low < 0 {
 		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got the element %d", op, low)
 	}
 	if top == math.MaxInt64 {
@@ -77,31 +53,15 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 			result = dtype.Float32
 		}
 	}
-	counts, err := tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device())
-	s.Keep(counts, err)
-	args := histogramArgs{n: self.Numel(), size: max(top+1, minlength)}
+	counts := s.Keep(tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device()))
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if weights != nil {
-		args.weights = uintptr(weights.Data())
-	}
-	args.in, args.out = uintptr(in.Data()), uintptr(counts.Data())
-	kernel.Call(bincountKernel.Row(d), unsafe.Pointer(&args))
-	if args.bad != 0 {
-		return nil, status.Runtimef("%s: the elements were written to while they were counted", op)
-	}
-	return s.result(nil, s.cast(counts, result))
-}
-
-// bounds are the smallest and the largest element of a contiguous tensor of integers.
-func bounds(t *tensor.Tensor) (least, most int64) {
-	args := histogramArgs{in: uintptr(t.Data()), n: t.Numel()}
-	kernel.Call(boundsKernel.Row(t.DType()), unsafe.Pointer(&args))
-	return args.least, args.most
+	s.Err = launch.On(in).Count(op, launch.Counting{To: counts, In: in, Weights: weights})
+	return s.Give(s.cast(counts, result))
 }
 
 // Histc counts the elements in equal bins from low to high, or from the smallest to the largest where both are 0.
@@ -119,10 +79,6 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if bins <= 0 {
 		return nil, status.Runtimef("%s: bins must be > 0, but got %d", op, bins)
 	}
-	if self.IsMeta() {
-		to := iter.Output{Op: op, Out: out, Sizes: []int64{bins}, DType: d, Device: self.Device(), Exact: true}
-		return to.Done(to.Open(self))
-	}
 	from, to := low.Float(), high.Float()
 	if from > to {
 		return nil, status.Runtimef("%s: max must be larger than min, got min %v and max %v", op, low, high)
@@ -133,7 +89,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 		ranges = nil
 	}
 	edges := s.equalEdges(values, []int64{bins}, ranges, d)
-	hist := s.histogram(values, edges, nil, false, byDivision)
+	hist := s.histogram(values, edges, nil, false, launch.ByDivision)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -142,19 +98,19 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 
 // Histogram counts the elements, or adds up their weights, in equal bins of a range, or of the elements' range.
 func Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return histogramOfAll(outHist, outEdges, self, weight, density, byDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfAll(outHist, outEdges, self, weight, density, launch.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.equalEdges(values, []int64{bins}, ranges, self.DType())
 	})
 }
 
 // HistogramEdges is Histogram with the edges of the bins given.
 func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return histogramOfAll(outHist, outEdges, self, weight, density, bySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfAll(outHist, outEdges, self, weight, density, launch.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.givenEdges(values, []*tensor.Tensor{bins})
 	})
 }
 
-func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how place, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
+func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how launch.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
 	s := within("histogram")
 	defer s.Close()
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
@@ -177,8 +133,7 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	toHist.Sharing, toEdges.Sharing = iter.Beside, iter.Beside
 	err = iter.OpenBoth(&toHist, &toEdges)
 	if err == nil {
-		toHist.CopyFrom(counts)
-		toEdges.CopyFrom(at[0])
+		err = cmp.Or(toHist.CopyFrom(counts), toEdges.CopyFrom(at[0]))
 	}
 	return iter.DoneBoth(&toHist, &toEdges, err)
 }
@@ -186,19 +141,19 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 // Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Gives the
 // counts and the edges of every dimension.
 func Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
-	return histogramOfPoints(self, weight, density, len(bins), byDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfPoints(self, weight, density, len(bins), launch.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.equalEdges(values, bins, ranges, self.DType())
 	})
 }
 
 // HistogramddEdges is Histogramdd with the edges of the bins given.
 func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
-	return histogramOfPoints(self, weight, density, len(bins), bySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfPoints(self, weight, density, len(bins), launch.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.givenEdges(values, bins)
 	})
 }
 
-func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how place, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how launch.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := within("histogramdd")
 	defer s.Close()
 	if self.Dim() < 2 {
@@ -262,8 +217,9 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 		switch {
 		case ranges != nil:
 			from, to = ranges[2*i], ranges[2*i+1]
-		case values.Numel() > 0 && !values.IsMeta():
-			from, to = s.bounds(s.at(values, 1, int64(i)))
+		case values.Numel() > 0 && launch.Known(values):
+			least, most := s.bounds(s.at(values, 1, int64(i)))
+			from, to = least.Float(), most.Float()
 		}
 		if s.Err != nil {
 			return nil
@@ -289,17 +245,13 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 }
 
 // bounds are the smallest and the largest element of t.
-func (s *scope) bounds(t *tensor.Tensor) (from, to float64) {
+func (s *scope) bounds(t *tensor.Tensor) (from, to dtype.Scalar) {
 	if s.Err != nil {
-		return 0, 0
+		return from, to
 	}
 	least, most, err := Aminmax(nil, nil, t, NoInt, false)
-	s.Keep(least, err)
-	s.Keep(most, nil)
-	if s.Err != nil {
-		return 0, 0
-	}
-	return least.Item().Float(), most.Item().Float()
+	least, most = s.Keep(least, err), s.Keep(most, nil)
+	return s.item(least), s.item(most)
 }
 
 // givenEdges checks edges and makes them contiguous.
@@ -324,47 +276,32 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 }
 
 // histogram counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
-func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how place) *tensor.Tensor {
+func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how launch.Bin) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
 	d := values.DType()
-	bins, addresses := make([]int64, len(edges)), make([]int64, len(edges))
+	bins := make([]int64, len(edges))
 	for i, e := range edges {
-		bins[i], addresses[i] = e.Numel()-1, int64(uintptr(e.Data()))
+		bins[i] = e.Numel() - 1
 	}
-	sums, err := tensor.Zeros(s.Op, bins, dtype.Float64, values.Device())
-	s.Keep(sums, err)
-	if s.Err != nil || sums.IsMeta() {
-		return s.cast(sums, d)
-	}
-	sizes, err := fromInts(s.Op, bins, []int64{int64(len(bins))})
-	s.Keep(sizes, err)
-	at, err := fromInts(s.Op, addresses, []int64{int64(len(bins))})
-	s.Keep(at, err)
+	sums := s.Keep(tensor.Zeros(s.Op, bins, dtype.Float64, values.Device()))
 	in := s.cast(values, d)
-	args := histogramArgs{n: values.Sizes()[0], dims: int64(len(edges)), place: int64(how)}
 	if weight != nil {
 		weight = s.cast(weight, d)
 	}
-	if s.Err != nil {
-		return nil
-	}
-	if weight != nil {
-		args.weights = uintptr(weight.Data())
-	}
-	args.in, args.out, args.edges, args.bins = uintptr(in.Data()), uintptr(sums.Data()), uintptr(at.Data()), uintptr(sizes.Data())
-	if args.n > 0 {
-		kernel.Call(histogramKernel.Row(d), unsafe.Pointer(&args))
+	if s.Err == nil {
+		s.Err = launch.On(in).Histogram(s.Op, launch.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
 	}
 	hist := s.cast(sums, d)
 	if density && s.Err == nil {
-		hist = s.div(hist, s.sum(hist))
+		total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, hist, nil, false, dtype.None) })
+		hist = s.Binary(TrueDivide, hist, total)
 		for i, e := range edges {
-			widths := s.sub(s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))
+			widths := s.Binary(minus, s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))
 			along := slices.Repeat([]int64{1}, len(bins))
 			along[i] = bins[i]
-			hist = s.div(hist, s.reshape(widths, along...))
+			hist = s.Binary(TrueDivide, hist, s.reshape(widths, along...))
 		}
 	}
 	return hist

@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -57,8 +58,9 @@ func (item IndexItem) number() (position int64, ok bool) {
 	case IndexInt:
 		return item.Start, true
 	case IndexTensor:
-		if t.Dim() == 0 && t.DType().IsIntegral() && !isMask(t) && !t.IsMeta() {
-			return t.Item().I, true
+		if t.Dim() == 0 && t.DType().IsIntegral() && !isMask(t) && launch.Known(t) {
+			v, err := launch.Item("index", t)
+			return v.I, err == nil
 		}
 	}
 	return 0, false
@@ -220,15 +222,15 @@ func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []i
 	for _, x := range axes {
 		a.inputs = append(a.inputs, spread(x.positions))
 	}
-	if len(axes) == 1 || base.IsMeta() {
+	if len(axes) == 1 {
 		a.step, a.size, a.index = axes[0].stride, axes[0].size, a.inputs[1]
 		return
 	}
-	sum := s.Keep(tensor.Zeros(s.Op, common, dtype.Int64, device.Host))
+	sum := s.Keep(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
 		if s.Err == nil {
-			s.Err = iter.RunIndexed(s.Op, locateKernel, dtype.Int64, []*tensor.Tensor{sum, sum, x.positions}, x.stride, x.size)
+			s.Err = launch.On(sum).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
 		}
 		a.size += (x.size - 1) * x.stride
 	}
@@ -289,7 +291,7 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 		return nil
 	}
 	out := s.Keep(iter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
-	if s.Err == nil && !out.IsMeta() {
+	if s.Err == nil {
 		a.read(s, out, base)
 	}
 	return out
@@ -297,10 +299,10 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 
 // soleMask is the mask when a mask of all dimensions is all there is to an index.
 func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
-	if len(selectors) == 0 || base.IsMeta() {
+	if len(selectors) == 0 || !launch.Known(base) {
 		return nil
 	}
-	if x := selectors[0]; isMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && !x.IsMeta() {
+	if x := selectors[0]; isMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && launch.Known(x.Tensor) {
 		return x.Tensor
 	}
 	return nil
@@ -381,12 +383,13 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 		s.fillByMask(base, mask, value)
 		return
 	}
-	if value.DType() != base.DType() && value.Numel() == 1 && !value.IsMeta() && !accumulate && onlyMasks(selectors) {
+	if value.DType() != base.DType() && value.Numel() == 1 && launch.Known(value) && !accumulate && onlyMasks(selectors) {
 		// As in PyTorch, one element is converted.
-		if s.Err = checkFits(s.Op, value.Item(), base.DType()); s.Err != nil {
-			return
+		v := s.item(value)
+		if s.Err == nil {
+			s.Err = checkFits(s.Op, v, base.DType())
 		}
-		if value = s.single(value.Item(), base.DType()); s.Err != nil {
+		if value = s.single(v, base.DType()); s.Err != nil {
 			return
 		}
 	}
@@ -423,7 +426,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	switch {
 	case err != nil || !slices.Equal(full, a.sizes):
 		s.Err = mismatch(a.sizes)
-	case base.IsMeta() || shape.Product(a.sizes) == 0:
+	case shape.Product(a.sizes) == 0:
 	case accumulate:
 		a.combine(s, scatterAdd, base, from)
 	default:

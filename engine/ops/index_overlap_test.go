@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
@@ -165,4 +166,28 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	defer empty.Release()
 	require.NoError(t, IndexSet(empty, []IndexItem{with(vectorOf(t))}, numbers(t, dtype.Float32, 0, 4)))
 	assert.Equal(t, want, flat(t, empty))
+}
+
+// What an expanded tensor repeats is looked at once, however often that is.
+func TestRepeatedElementsAreCheckedOnce(t *testing.T) {
+	const many = 1 << 45
+	expanded := func(x *tensor.Tensor) *tensor.Tensor {
+		wide, err := view.Expand("test", x, []int64{many})
+		require.NoError(t, err)
+		t.Cleanup(wide.Release)
+		return wide
+	}
+	x, one, two := vectorOf(t, 1, 2, 3), expanded(vectorOf(t, 1)), expanded(vectorOf(t, 2))
+	_, err := Gather(nil, x, 0, one, false)
+	assert.Equal(t, status.Memory, codeOf(err), "%v", err)
+	_, err = Gather(nil, x, 0, expanded(vectorOf(t, 3)), false)
+	assert.ErrorContains(t, err, "index 3 is out of bounds for dimension 0 with size 3")
+	same, err := Equal(one, one)
+	require.NoError(t, err)
+	assert.True(t, same)
+	same, err = Equal(one, two)
+	require.NoError(t, err)
+	assert.False(t, same)
+	_, err = FloorDivide(nil, one, two)
+	assert.Equal(t, status.Memory, codeOf(err), "%v", err)
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -14,7 +14,6 @@ var (
 	gatherKernel     = kernel.Get("gather")
 	putKernel        = kernel.Get("put")
 	maskedFillKernel = kernel.Get("masked_fill")
-	outOfRangeKernel = kernel.Get("out_of_range")
 	locateKernel     = kernel.Get("locate")
 )
 
@@ -32,7 +31,7 @@ func (a *indexed) read(s *scope, out, self *tensor.Tensor) {
 		return
 	}
 	from, to := s.raw(self, a.sizes, a.strides), s.raw(out, out.Sizes(), out.Strides())
-	a.run(s, gatherKernel, to, from, a.index)
+	a.run(s, gatherKernel, [3]*tensor.Tensor{to, from, a.index})
 }
 
 // joining makes the views for joining source, of self's dtype, into the indexed places of self by k, after which nothing but the
@@ -43,7 +42,7 @@ func (a *indexed) joining(s *scope, k *kernel.Kernel, self, source *tensor.Tenso
 		return nil
 	}
 	to := s.Keep(self.View(s.Op, a.sizes, a.strides, self.Offset()))
-	return func() { a.run(s, k, to, a.index, from) }
+	return func() { a.run(s, k, [3]*tensor.Tensor{to, a.index, from}) }
 }
 
 // write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
@@ -53,7 +52,7 @@ func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
 		return
 	}
 	raw, to := s.raw(from, from.Sizes(), from.Strides()), s.raw(self, a.sizes, a.strides)
-	a.run(s, putKernel, to, a.index, raw)
+	a.run(s, putKernel, [3]*tensor.Tensor{to, a.index, raw})
 }
 
 // combine makes the change joining.
@@ -64,10 +63,10 @@ func (a *indexed) combine(s *scope, k *kernel.Kernel, self, source *tensor.Tenso
 }
 
 // run runs a kernel that a.index is an operand of, the output first.
-func (a *indexed) run(s *scope, k *kernel.Kernel, operands ...*tensor.Tensor) {
+func (a *indexed) run(s *scope, k *kernel.Kernel, operands [3]*tensor.Tensor) {
 	if s.Err == nil {
 		d := operands[0].DType()
-		s.Err = iter.RunIndexed(s.Op, k, d, operands, a.step*d.Size(), a.size)
+		s.Err = launch.On(operands[0]).Indexed(s.Op, launch.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size})
 	}
 }
 
@@ -87,12 +86,8 @@ func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRang
 		return nil
 	}
 	t := s.Keep(converted(s.Op, index, dtype.Int64))
-	if s.Err != nil || t.IsMeta() {
-		return t
-	}
-	bad, found, err := iter.OutOfRange(s.Op, outOfRangeKernel, t, size, wrap)
-	if s.Err = err; found {
-		s.Err = outOfRange(bad)
+	if s.Err == nil {
+		s.Err = launch.On(t).Within(s.Op, launch.Within{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
 	}
 	return t
 }

@@ -4,15 +4,13 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/host"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -47,9 +45,9 @@ func permutation(t *testing.T, x *tensor.Tensor, dims ...int64) *tensor.Tensor {
 
 // streaming runs f with outputs from `bytes` on written past the caches.
 func streaming(bytes int64, f func()) {
-	was := iter.StreamBytes
-	iter.StreamBytes = bytes
-	defer func() { iter.StreamBytes = was }()
+	was := host.StreamBytes
+	host.StreamBytes = bytes
+	defer func() { host.StreamBytes = was }()
 	f()
 }
 
@@ -335,62 +333,6 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 			assert.Equal(t, flat(t, numbers(t, d, 9, 4))[:16], got[:16], "nothing before row 4 is written")
 			assert.Equal(t, flat(t, numbers(t, d, 9, 4))[20:], got[20:], "nothing after row 4 is written")
 		}
-	}
-}
-
-// moved is the error of moving selected elements.
-func moved(m *maskPieces, fn uintptr, place func(int64, *maskArgs)) error {
-	s := within("test")
-	defer s.Close()
-	s.move(m, fn, place)
-	return s.Err
-}
-
-// A mask that changes once it was counted selects no more than there is room for.
-func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
-	const n = 300
-	for _, d := range []dtype.DType{dtype.Int8, dtype.Int16, dtype.Float32, dtype.Int64, dtype.Complex128} {
-		for _, change := range []byte{0, 1} {
-			mask := given(t, dtype.Bool, []int64{n}, slices.Repeat([]float64{0, 1, 0}, n/3)...)
-			m := countMask(mask)
-			bytes := elements[byte](mask)
-			for i := range bytes {
-				bytes[i] = change
-			}
-			from, to := numbers(t, d, n), given(t, d, []int64{n}, slices.Repeat([]float64{5}, n)...)
-			err := moved(&m, maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
-				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
-			})
-			assert.ErrorContains(t, err, "the mask was written to")
-			assert.Equal(t, slices.Repeat([]float64{5}, n-100), flat(t, to)[100:])
-			list := vectorOf(t, slices.Repeat([]int64{7}, n)...)
-			err = moved(&m, maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
-			assert.ErrorContains(t, err, "the mask was written to")
-			assert.Equal(t, slices.Repeat([]float64{7}, n-100), flat(t, list)[100:])
-			err = moved(&m, maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
-				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
-			})
-			assert.ErrorContains(t, err, "the mask was written to")
-		}
-	}
-}
-
-// Counts that another thread's writes make wrong stay in their memory.
-func TestCountsStayInTheirMemory(t *testing.T) {
-	values := vectorOf(t, 0, 2, 5, -1)
-	counts := vectorOf(t, slices.Repeat([]int64{0}, 10)...)
-	args := histogramArgs{in: uintptr(values.Data()), out: uintptr(counts.Data()), n: 4, size: 5}
-	kernel.Call(bincountKernel.Row(dtype.Int64), unsafe.Pointer(&args))
-	assert.NotZero(t, args.bad)
-	assert.Equal(t, []float64{1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, flat(t, counts))
-	for _, k := range []*kernel.Kernel{uniqueConsecutiveKernel, uniqueRowsKernel} {
-		distinct, scratch := numbers(t, dtype.Float32, 200), numbers(t, dtype.Uint8, 2*200*kernel.SortEntry(4))
-		found := given(t, dtype.Float32, []int64{200}, slices.Repeat([]float64{-1}, 200)...)
-		starts := vectorOf(t, slices.Repeat([]int64{0}, 200)...)
-		groups := uniqueArgs{in: uintptr(distinct.Data()), values: uintptr(found.Data()), counts: uintptr(starts.Data()), scratch: uintptr(scratch.Data()), n: 200, width: 1, limit: 70}
-		kernel.Call(k.Row(dtype.Float32), unsafe.Pointer(&groups))
-		assert.Equal(t, int64(71), groups.found, "one more than there is room for")
-		assert.Equal(t, slices.Repeat([]float64{-1}, 130), flat(t, found)[70:])
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -125,7 +125,7 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 // into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is
 // nothing to do.
 func (s *scattering) into(to *tensor.Tensor) *tensor.Tensor {
-	if to.IsMeta() || s.index.Numel() == 0 {
+	if s.index.Numel() == 0 {
 		return nil
 	}
 	s.source, s.index = s.apartFrom(to, s.source), s.apartFrom(to, s.index)
@@ -178,7 +178,7 @@ func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, in
 		join()
 	}
 	if s.Err == nil && counts != nil { // sums become means, rounded down for integers
-		s.Err = iter.Run(s.Op, divideByCount, work.DType().Compute(), 1, []*tensor.Tensor{work, work, counts}, nil)
+		s.Err = elementwise(s.Op, divideByCount, work.DType().Compute(), nil, work, work, counts)
 	}
 }
 
@@ -187,21 +187,12 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 	if s.Err != nil {
 		return nil
 	}
-	counts := s.Keep(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, device.Host))
+	counts := s.Keep(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
 	one := s.single(dtype.IntScalar(1), dtype.Int64)
 	if s.Err == nil {
 		placeAlong(counts, s.d, s.index).combine(&s.scope, scatterAdd, counts, one)
 	}
 	return counts
-}
-
-// single makes a zero-dim tensor of one value.
-func single(op string, value dtype.Scalar, d dtype.DType) (*tensor.Tensor, error) {
-	t, err := tensor.Empty(op, nil, d, device.Host)
-	if err == nil {
-		tensor.Put(t.Data(), d, value)
-	}
-	return t, err
 }
 
 // identity is the value that a reduction starts from.
@@ -309,7 +300,7 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 		if err := checkFits(op, alpha, self.DType()); err != nil {
 			return nil, err
 		}
-		if source = factor.mul(source, factor.single(alpha, self.DType())); factor.Err != nil {
+		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType())); factor.Err != nil {
 			return nil, factor.Err
 		}
 	}
@@ -355,11 +346,13 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		return nil, status.Runtimef("%s: only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)", op, value.Dim())
 	case value.DType().IsComplex() && !self.DType().IsComplex():
 		return nil, status.Runtimef("%s: converting a complex value to non-complex type %v is not supported", op, self.DType())
-	case value.IsMeta():
-		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
+	number, err := launch.Item(op, value)
+	if err != nil {
+		return nil, err
 	}
 	if value.IsNumber() {
-		if err := checkFits(op, value.Item(), self.DType()); err != nil {
+		if err := checkFits(op, number, self.DType()); err != nil {
 			return nil, err
 		}
 	}
@@ -368,10 +361,10 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	defer s.Close()
 	at := s.positions(index, size, true, indexError(op, d, size))
 	return s.modified(out, self, iter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
-		if to.IsMeta() || index.Numel() == 0 || to.Numel() == 0 {
+		if index.Numel() == 0 || to.Numel() == 0 {
 			return
 		}
-		work, one := s.vector(to), s.single(value.Item(), self.DType())
+		work, one := s.vector(to), s.single(number, self.DType())
 		if s.Err != nil {
 			return
 		}
@@ -404,7 +397,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	defer s.Close()
 	at := s.positions(s.cast(index, index.DType()), self.Numel(), true, elementError(op, self))
 	return s.modified(out, self, iter.Writable, shape.Preserve, func(to *tensor.Tensor) {
-		if to.IsMeta() || index.Numel() == 0 {
+		if index.Numel() == 0 {
 			return
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.

@@ -57,7 +57,7 @@ func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(t
 		return nil, s.Err
 	}
 	to := iter.Output{Op: s.Op, Out: out, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true}
-	if s.Err = to.Open(self, index); s.Err == nil && !to.To.IsMeta() {
+	if s.Err = to.Open(self, index); s.Err == nil {
 		fill(to.To)
 	}
 	return to.Done(s.Err)

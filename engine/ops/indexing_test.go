@@ -26,8 +26,9 @@ func counting(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 
 func vectorOf(t *testing.T, values ...int64) *tensor.Tensor {
 	t.Helper()
-	v, err := fromInts("test", values, []int64{int64(len(values))})
+	v, err := tensor.Empty("test", []int64{int64(len(values))}, dtype.Int64, device.Host)
 	require.NoError(t, err)
+	copy(elements[int64](v), values)
 	t.Cleanup(v.Release)
 	return v
 }

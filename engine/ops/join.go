@@ -4,12 +4,10 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -67,12 +65,11 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	if err == nil {
 		err = to.Open(tensors...)
 	}
-	if err != nil || to.To.IsMeta() {
+	if err != nil {
 		return to.Done(err)
 	}
 	if shape.Product(sizes[:d]) == 1 && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() && alike(tensors) {
-		appendBytes(to.To, tensors)
-		return to.Done(nil)
+		return to.Done(launch.On(to.To).Join(op, launch.Joining{To: to.To, From: tensors}))
 	}
 	s := within(op)
 	defer s.Close()
@@ -97,27 +94,6 @@ func alike(tensors []*tensor.Tensor) bool {
 		}
 	}
 	return true
-}
-
-// appendBytes copies the memory of the tensors, one after the other, to that of to: shared out to threads by bytes, however
-// many tensors there are.
-func appendBytes(to *tensor.Tensor, tensors []*tensor.Tensor) {
-	size := to.DType().Size()
-	ends := make([]int64, len(tensors))
-	total := int64(0)
-	for i, t := range tensors {
-		total += t.Numel() * size
-		ends[i] = total
-	}
-	target := unsafe.Slice((*byte)(to.Data()), total)
-	parallel.For(total, 4*iter.Grain, func(begin, end int64) {
-		at, _ := slices.BinarySearch(ends, begin+1)
-		for ; begin < end; at++ {
-			start := ends[at] - tensors[at].Numel()*size
-			from := unsafe.Slice((*byte)(tensors[at].Data()), ends[at]-start)
-			begin += int64(copy(target[begin:end], from[begin-start:]))
-		}
-	})
 }
 
 func joinable(op string, first, t *tensor.Tensor, d, at int) error {
@@ -169,11 +145,12 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 	}
 	if out == nil && d == 0 && alike(tensors) {
 		sizes := append([]int64{int64(len(tensors))}, tensors[0].Sizes()...)
-		to, err := tensor.Empty("stack", sizes, tensors[0].DType(), tensors[0].Device())
-		if err == nil && !to.IsMeta() {
-			appendBytes(to, tensors)
+		to := iter.Output{Op: "stack", Sizes: sizes, DType: tensors[0].DType(), Device: tensors[0].Device()}
+		err := to.Open()
+		if err == nil {
+			err = launch.On(to.To).Join("stack", launch.Joining{To: to.To, From: tensors})
 		}
-		return to, err
+		return to.Done(err)
 	}
 	s := within("stack")
 	defer s.Close()
@@ -230,17 +207,27 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	}
 	s := within(op)
 	defer s.Close()
-	index := s.Keep(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, device.Host))
+	index := s.Keep(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, self.Device()))
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	rows := int64s(index)[:0]
-	pick := make([]int64, min(r, int64(cap(rows))))
+	s.Err = launch.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
+	out := s.empty(self, self.DType(), index.Sizes()...)
+	if s.Err == nil {
+		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
+		place.read(s, out, self)
+	}
+	return s.Give(out)
+}
+
+// listCombinations writes the combinations of r of n numbers, in which neighbours are gap apart at least.
+func listCombinations(rows []int64, n, r, gap int64) {
+	pick := make([]int64, r)
 	for i := range pick {
 		pick[i] = int64(i) * gap
 	}
-	for range index.Sizes()[0] {
-		rows = append(rows, pick...)
+	for ; len(rows) > 0; rows = rows[r:] {
+		copy(rows, pick)
 		i := r - 1
 		for i >= 0 && pick[i] == n-1-(r-1-i)*gap {
 			i--
@@ -253,10 +240,4 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 			pick[j] = pick[j-1] + gap
 		}
 	}
-	out := s.empty(self, self.DType(), index.Sizes()...)
-	if s.Err == nil && !out.IsMeta() {
-		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
-		place.read(s, out, self)
-	}
-	return s.Give(out)
 }

@@ -7,11 +7,14 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
+
+var gemmKernel, dotKernel = kernel.Get("gemm"), kernel.Get("dot")
 
 var (
 	zero    = dtype.IntScalar(0)
@@ -55,13 +58,29 @@ func (s *scope) product(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) 
 	switch {
 	case s.Err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
 		s.multiply(c, self, a, b, alpha, beta)
-	case c.IsMeta() || c.Numel() == 0:
+	case c.Numel() == 0:
 	case self == nil || beta.Equal(0):
 		s.Err = fillWith(c, zero)
 	case beta.Equal(1):
 		s.Err = assign(s.Op, c, self)
 	default:
-		s.copy(c, s.mul(self, s.number(beta)))
+		s.copy(c, s.Binary(Mul, self, s.Number(beta)))
+	}
+}
+
+// multiply computes c = alpha*a*b + beta*self; a and b share no memory with c.
+func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	switch {
+	case s.Err != nil || self == nil:
+	case beta.Equal(0):
+		self = nil
+	case iter.SameView(self, c):
+		self = c
+	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
+		self = s.fresh(self, self.DType())
+	}
+	if s.Err == nil {
+		s.Err = launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
 	}
 }
 
@@ -214,17 +233,11 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 
 // column views a vector as a matrix of one column, row as one of one row.
 func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Unsqueeze(s.Op, nil, t, 1))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 1) })
 }
 
 func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Unsqueeze(s.Op, nil, t, 0))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 0) })
 }
 
 // Addmv is beta*self + alpha*(mat @ vec).
@@ -292,26 +305,10 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 		return nil, err
 	}
 	to, err := productOutput(op, out, self, other, nil, unscale, zero)
-	if err == nil && !to.To.IsMeta() {
-		err = dot(op, to.To, self, other, conjugate)
+	if err == nil {
+		err = launch.On(to.To).Dot(op, launch.Dot{To: to.To, A: self, B: other, Conjugate: conjugate})
 	}
 	return to.Done(err)
-}
-
-// Outer is the matrix of all products of two vectors' elements.
-func Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
-	for i, t := range []*tensor.Tensor{self, vec2} {
-		if err := wantDims("outer", []string{"self", "vec2"}[i], t, 1); err != nil {
-			return nil, err
-		}
-	}
-	s := within("outer")
-	defer s.Close()
-	a, b := s.column(self), s.row(vec2)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return Mul(out, a, b)
 }
 
 // addOuter adds a product of a column and a row.
@@ -359,11 +356,11 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	case s.Err != nil:
 		return nil, s.Err
 	case beta.Equal(0):
-		return s.result(out, s.mul(s.scaled(a, alpha, d), b))
+		return s.result(out, s.Binary(Mul, s.scaled(a, alpha, d), b))
 	case d == dtype.Bool || d.IsReducedFloat():
-		return s.result(out, s.add(self, s.mul(s.scaled(a, alpha, d), b)))
+		return s.result(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
 	}
-	return addOuter.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, a, b)
+	return addOuter.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
 
 // scaled is t times factor, as dtype d holds it.
@@ -371,7 +368,7 @@ func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *te
 	if s.Err != nil || factor.Equal(1) {
 		return t
 	}
-	return s.mul(t, s.single(factor, d))
+	return s.Binary(Mul, t, s.single(factor, d))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.

@@ -103,7 +103,7 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 // pair reduces to a result of self's dtype and one of dtype d.
 func pair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	first, second, err := openPair(op, names, outFirst, outSecond, self, reducedSizes(self.Sizes(), mask, keepdim), d, iter.Apart)
-	if err == nil && !self.IsMeta() {
+	if err == nil {
 		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{first.To, second.To}, self, mask)
 	}
 	return iter.DoneBoth(&first, &second, err)
@@ -173,7 +173,7 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	}
 	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: iter.Beside}
 	err = to.Open(self)
-	if err == nil && !self.IsMeta() {
+	if err == nil {
 		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.To}, from, mask)
 	}
 	return to.Done(err)

@@ -1,13 +1,11 @@
 package ops
 
 import (
-	"math"
-	"math/cmplx"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -58,60 +56,6 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if !norms.IsMeta() && norms.Numel() > 0 {
-		n, width := self.Sizes()[both[0]], self.Sizes()[both[1]]
-		parallel.For(norms.Numel(), 1, func(begin, end int64) {
-			for i := begin; i < end; i++ {
-				elements[float64](norms)[i] = sumSingular(elements[complex128](matrices)[i*n*width:][:n*width], int(n), int(width))
-			}
-		})
-	}
+	s.Err = launch.On(norms).Singular(op, launch.SingularSums{To: norms, Matrices: matrices})
 	return s.result(out, s.reshape(s.cast(norms, d.ToReal()), reducedSizes(self.Sizes(), mask, keepdim)...))
-}
-
-// sumSingular adds up the singular values of a matrix of n rows, which it overwrites: rotations of pairs of rows make them
-// orthogonal, after M. R. Hestenes, Inversion of Matrices by Biorthogonalization (1958).
-func sumSingular(a []complex128, n, width int) float64 {
-	row := func(i int) []complex128 { return a[i*width:][:width] }
-	const sweeps, tiny = 60, 1e-15
-	for range sweeps {
-		rotated := false
-		for p := range n {
-			for q := p + 1; q < n; q++ {
-				x, y := row(p), row(q)
-				var alpha, beta float64
-				var gamma complex128
-				for k := range x {
-					alpha += real(x[k])*real(x[k]) + imag(x[k])*imag(x[k])
-					beta += real(y[k])*real(y[k]) + imag(y[k])*imag(y[k])
-					gamma += cmplx.Conj(x[k]) * y[k]
-				}
-				size := cmplx.Abs(gamma)
-				if !(size > tiny*math.Sqrt(alpha*beta)) {
-					continue
-				}
-				rotated = true
-				zeta := (beta - alpha) / (2 * size)
-				t := math.Copysign(1/(math.Abs(zeta)+math.Hypot(1, zeta)), zeta)
-				c := 1 / math.Hypot(1, t)
-				cosine, sine, turn := complex(c, 0), complex(c*t, 0), cmplx.Conj(gamma)/complex(size, 0)
-				for k := range x {
-					u, v := x[k], y[k]*turn
-					x[k], y[k] = cosine*u-sine*v, sine*u+cosine*v
-				}
-			}
-		}
-		if !rotated {
-			break
-		}
-	}
-	total := 0.0
-	for i := range n {
-		square := 0.0
-		for _, v := range row(i) {
-			square += real(v)*real(v) + imag(v)*imag(v)
-		}
-		total += math.Sqrt(square)
-	}
-	return total
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -39,7 +40,7 @@ func newPointwise(name, kernelName string, r rule) *pointwise {
 }
 
 // params fills in kernel parameters once the compute dtype is known.
-type params func(dtype.DType, *iter.Params)
+type params func(dtype.DType, *launch.Params)
 
 // resultType promotes operands.
 func resultType(operands ...*tensor.Tensor) dtype.DType {
@@ -86,16 +87,16 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	var to iter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact
-	if err := to.Broadcast(inputs...); err != nil || to.To.IsMeta() {
+	if err := to.Broadcast(inputs...); err != nil {
 		return to.Done(err)
 	}
 	if to.To.DType() != result && result.Compute() != result && p.rule != compare {
 		return p.rounded(common, to.To, values, inputs)
 	}
-	var filled *iter.Params
+	w := launch.Elementwise{Kernel: p.kernel, Compute: compute}
 	if values != nil {
-		filled = new(iter.Params)
-		values(compute, filled)
+		w.Params = new(launch.Params)
+		values(compute, w.Params)
 	}
 	if compute != common {
 		s := within(p.name)
@@ -104,13 +105,14 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 			return to.Done(s.Err)
 		}
 	}
-	var operands [kernel.MaxOperands]*tensor.Tensor
-	operands[0] = to.To
-	n := 1 + copy(operands[1:], inputs)
-	if p.swapped {
-		operands[1], operands[2] = operands[2], operands[1]
+	w.Operands[0] = to.To
+	for i, t := range inputs { // a call of copy takes longer than few operands
+		w.Operands[i+1] = t
 	}
-	return to.Done(iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled))
+	if p.swapped {
+		w.Operands[1], w.Operands[2] = w.Operands[2], w.Operands[1]
+	}
+	return to.Done(launch.On(to.To).Elementwise(p.name, w))
 }
 
 // promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
@@ -130,11 +132,8 @@ func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, values params
 	s := within(p.name)
 	defer s.Close()
 	narrow := s.Keep(p.runIn(common, nil, values, inputs...))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	iter.Copy(to, narrow)
-	return to, nil
+	s.copy(to, narrow)
+	return s.in(to)
 }
 
 // copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.
@@ -142,7 +141,7 @@ func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	to := iter.Output{Op: op, Out: out, DType: self.DType(), Exact: true}
 	err := to.Broadcast(self)
 	if err == nil && to.To != self {
-		to.CopyFrom(self)
+		err = to.CopyFrom(self)
 	}
 	return to.Done(err)
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -22,7 +23,7 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 		o.SciMode = &mode
 	}
 	var a format.Attributes
-	if self.IsMeta() {
+	if !launch.Known(self) {
 		a.Meta, a.Device = true, self.Device().String()
 	}
 	return format.Tensor(self, a, o), nil

@@ -10,15 +10,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// IsNonzero tells whether the only element of self is not zero.
-func IsNonzero(self *tensor.Tensor) (bool, error) {
-	if self.Numel() != 1 {
-		return false, status.Runtimef("is_nonzero: the truth of a tensor with %d elements is ambiguous; use any() or all()", self.Numel())
-	}
-	v, err := Item(self)
-	return v.Bool(), err
-}
-
 // IsConj tells whether elements are conjugated when they are read, which no tensor's are.
 func IsConj(*tensor.Tensor) (bool, error) { return false, nil }
 

@@ -2,11 +2,11 @@ package ops
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -21,35 +21,15 @@ func orDefault(g *random.Generator) *random.Generator {
 	return g
 }
 
-// span is t's memory, of which a meta tensor has none.
-func span(t *tensor.Tensor) random.Span {
-	if t.IsMeta() {
-		return random.Span{DType: t.DType()}
-	}
-	return random.Span{DType: t.DType(), Data: t.Data(), Len: int(t.Numel())}
-}
+// distribution draws adjacent elements; each are parameters for every one of them, where there are any.
+type distribution func(to, each random.Span, whole bool) error
 
-// drawInto fills t through draw, which sees adjacent elements: t's own, or those of a copy where t has gaps. whole tells
-// draw which of the two it is, as PyTorch's normal fill depends on it.
-func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) error) error {
+// drawInto fills t through draw, with parameters that s.beside made, or none.
+func drawInto(op string, t, each *tensor.Tensor, draw distribution) error {
 	if err := iter.Writable(op, t); err != nil {
 		return err
 	}
-	switch {
-	case t.IsMeta() || t.Numel() == 0:
-		return draw(random.Span{DType: t.DType()}, true) // which checks the arguments
-	case t.IsContiguous():
-		return draw(span(t), true)
-	case shape.IsDense(t.Sizes(), t.Strides()):
-		return draw(span(t), false) // in the order of memory
-	}
-	s := within(op)
-	defer s.Close()
-	if filled := s.empty(t, t.DType(), t.Sizes()...); s.Err == nil {
-		s.Err = draw(span(filled), false)
-		s.copy(t, filled)
-	}
-	return s.Err
+	return launch.On(t).Draw(op, launch.Drawing{To: t, Each: each, Fill: draw})
 }
 
 // beside is a parameter for each element of a tensor of the given sizes and strides, in the order in which drawInto draws these.
@@ -68,21 +48,26 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 }
 
 // drawn makes or resizes the result of a random factory and fills it.
-func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, draw func(random.Span, bool) error) (*tensor.Tensor, error) {
-	if out != nil {
-		if err := draw(random.Span{DType: out.DType()}, true); err != nil {
-			return nil, err
+func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, draw distribution) (*tensor.Tensor, error) {
+	if out != nil { // what is refused leaves it as it was
+		s := within(op)
+		defer s.Close()
+		if none := s.empty(out, out.DType(), 0); s.Err == nil {
+			s.Err = launch.On(none).Draw(op, launch.Drawing{To: none, Each: each, Fill: draw})
+		}
+		if s.Err != nil {
+			return nil, s.Err
 		}
 	}
 	to, err := factory(op, out, size, d, otherwise, layout, dev)
 	if err == nil {
-		err = drawInto(op, to.To, draw)
+		err = drawInto(op, to.To, each, draw)
 	}
 	return to.Done(err)
 }
 
 // drawnLike is drawn in the shape, dtype, device and memory format of another tensor.
-func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, draw func(random.Span, bool) error) (*tensor.Tensor, error) {
+func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, draw distribution) (*tensor.Tensor, error) {
 	if dev.IsNone() {
 		dev = self.Device()
 	}
@@ -100,17 +85,17 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 	defer s.Close()
 	t := s.Keep(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
 	if s.Err == nil {
-		s.Err = drawInto(op, t, draw)
+		s.Err = drawInto(op, t, nil, draw)
 	}
 	return s.Give(t)
 }
 
-func uniform01(g *random.Generator) func(random.Span, bool) error {
-	return func(s random.Span, _ bool) error { return orDefault(g).Uniform(s, 0, 1) }
+func uniform01(g *random.Generator) distribution {
+	return func(s, _ random.Span, _ bool) error { return orDefault(g).Uniform(s, 0, 1) }
 }
 
-func normals(g *random.Generator, mean, std float64) func(random.Span, bool) error {
-	return func(s random.Span, whole bool) error {
+func normals(g *random.Generator, mean, std float64) distribution {
+	return func(s, _ random.Span, whole bool) error {
 		if whole {
 			return orDefault(g).Normal(s, mean, std)
 		}
@@ -118,18 +103,18 @@ func normals(g *random.Generator, mean, std float64) func(random.Span, bool) err
 	}
 }
 
-func integers(g *random.Generator, low, high int64) func(random.Span, bool) error {
-	return func(s random.Span, _ bool) error { return orDefault(g).RandInt(s, low, high) }
+func integers(g *random.Generator, low, high int64) distribution {
+	return func(s, _ random.Span, _ bool) error { return orDefault(g).RandInt(s, low, high) }
 }
 
 // Rand draws from the uniform distribution on [0, 1).
 func Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("rand", out, size, d, dtype.Default(), layout, dev, uniform01(g))
+	return drawn("rand", out, size, d, dtype.Default(), layout, dev, nil, uniform01(g))
 }
 
 // Randn draws from the standard normal distribution.
 func Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("randn", out, size, d, dtype.Default(), layout, dev, normals(g, 0, 1))
+	return drawn("randn", out, size, d, dtype.Default(), layout, dev, nil, normals(g, 0, 1))
 }
 
 // Randint draws integers from [low, high).
@@ -137,7 +122,7 @@ func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Genera
 	if low >= high {
 		return nil, status.Runtimef("randint: expected low < high, but got low %d and high %d", low, high)
 	}
-	return drawn("randint", out, size, d, dtype.Int64, layout, dev, integers(g, low, high))
+	return drawn("randint", out, size, d, dtype.Int64, layout, dev, nil, integers(g, low, high))
 }
 
 // RandintHigh draws integers from [0, high).
@@ -150,7 +135,7 @@ func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, l
 	if n < 0 {
 		return nil, status.Runtimef("randperm: n must not be negative, but got %d", n)
 	}
-	return drawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, func(s random.Span, _ bool) error { return orDefault(g).RandPerm(s) })
+	return drawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).RandPerm(s) })
 }
 
 // RandLike is Rand in the shape of self.
@@ -175,47 +160,7 @@ func RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dty
 
 // NormalSize draws a tensor of normals of one mean and standard deviation.
 func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("normal", out, size, d, dtype.Default(), layout, dev, normals(g, mean, std))
-}
-
-// NormalTensors draws normals, each of its own mean and standard deviation: standard normals, scaled and shifted.
-func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	sizes, err := iter.Shape("normal", mean, std)
-	if err != nil {
-		return nil, err
-	}
-	d := mean.DType()
-	if mean.IsNumber() {
-		d = std.DType()
-	}
-	if std.DType().IsComplex() {
-		return nil, status.Runtimef("normal: expected the standard deviation to be real, but it is %v", std.DType())
-	}
-	if d.Category() < dtype.Floating {
-		return nil, status.NotImplementedf("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
-	}
-	if err := oneDevice("normal", mean, std); err != nil {
-		return nil, err
-	}
-	s := within("normal")
-	defer s.Close()
-	if !std.IsMeta() && std.Numel() > 0 {
-		least := s.Keep(Min(nil, std))
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		if low := least.Item(); low.Float() < 0 {
-			return nil, status.Runtimef("normal: expected all elements of std >= 0.0, but got %v", low)
-		}
-	}
-	t := s.Keep(drawn("normal", nil, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), normals(g, 0, 1)))
-	if s.Err == nil {
-		_, s.Err = Mul(t, t, std)
-	}
-	if s.Err == nil {
-		_, s.Err = Add(t, t, mean, unscale)
-	}
-	return s.result(out, t)
+	return drawn("normal", out, size, d, dtype.Default(), layout, dev, nil, normals(g, mean, std))
 }
 
 // checkEach refuses probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
@@ -246,14 +191,14 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), func(t random.Span, _ bool) error {
-		return orDefault(g).BernoulliEach(t, span(p))
+	return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), p, func(t, each random.Span, _ bool) error {
+		return orDefault(g).BernoulliEach(t, each)
 	})
 }
 
 // BernoulliP draws 0 or 1 in the shape of self.
 func BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
-	return drawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), func(t random.Span, _ bool) error {
+	return drawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), nil, func(t, _ random.Span, _ bool) error {
 		return orDefault(g).Bernoulli(t, p)
 	})
 }
@@ -289,11 +234,8 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	}
 	size := append([]int64{}, self.Sizes()...)
 	size[len(size)-1] = samples
-	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), func(s random.Span, _ bool) error {
-		if weights.IsMeta() || s.Len == 0 {
-			return nil
-		}
-		return orDefault(g).Multinomial(unsafe.Slice((*int64)(s.Data), s.Len), span(weights), int(categories), int(samples), replacement)
+	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), weights, func(t, each random.Span, _ bool) error {
+		return orDefault(g).Multinomial(t, each, int(categories), int(samples), replacement)
 	})
 }
 
@@ -305,7 +247,7 @@ func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), func(t random.Span, _ bool) error {
-		return orDefault(g).Poisson(t, span(rates))
+	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, func(t, each random.Span, _ bool) error {
+		return orDefault(g).Poisson(t, each)
 	})
 }

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"fmt"
@@ -34,11 +34,11 @@ func TestParametersBelongToTheirElements(t *testing.T) {
 	want := flat(t, laid(layouts["contiguous"], true))
 	for of, strides := range layouts {
 		p := laid(strides, true)
-		drawn, err := Bernoulli(nil, p, nil)
+		drawn, err := ctx.Bernoulli(nil, p, nil)
 		require.NoError(t, err)
 		assert.Equal(t, want, flat(t, drawn), "bernoulli of %s", of)
 		drawn.Release()
-		counts, err := Poisson(p, nil)
+		counts, err := ctx.Poisson(p, nil)
 		require.NoError(t, err)
 		for i, n := range flat(t, counts) {
 			assert.True(t, n == 0 || want[i] > 0, "poisson of %s: %v at %d of rate 0", of, n, i)
@@ -47,14 +47,14 @@ func TestParametersBelongToTheirElements(t *testing.T) {
 		for into, strides := range layouts {
 			name := fmt.Sprintf("%s into %s", of, into)
 			out := laid(strides, false)
-			_, err := Bernoulli(out, p, nil)
+			_, err := ctx.Bernoulli(out, p, nil)
 			require.NoError(t, err)
 			assert.Equal(t, want, flat(t, out), "bernoulli of %s", name)
 			out = laid(strides, false)
-			require.NoError(t, FillBernoulliEach(out, p, nil))
+			require.NoError(t, ctx.FillBernoulliEach(out, p, nil))
 			assert.Equal(t, want, flat(t, out), "bernoulli_ of %s", name)
 			out = laid(shape.ContiguousStrides(sizes), false)
-			_, err = NormalTensors(out, p, laid(strides, false), nil)
+			_, err = ctx.NormalTensors(out, p, laid(strides, false), nil)
 			require.NoError(t, err)
 			assert.Equal(t, want, flat(t, out), "normal of %s", name)
 		}

@@ -87,8 +87,8 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		// Elements are converted before they are added, as by sum.
 		s := within("nansum")
 		defer s.Close()
-		none := s.number(dtype.IntScalar(0))
-		numbers := s.where(s.Keep(Isnan(self)), none, self)
+		none, missing := s.Number(dtype.IntScalar(0)), s.Keep(Isnan(self))
+		numbers := s.Step(func() (*tensor.Tensor, error) { return Where(nil, missing, none, self) })
 		if s.Err != nil {
 			return nil, s.Err
 		}

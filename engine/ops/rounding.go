@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -34,7 +35,7 @@ func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
 	if decimals == 0 {
 		return round.toInteger(out, self)
 	}
-	return roundDecimals.run(out, func(d dtype.DType, p *iter.Params) {
+	return roundDecimals.run(out, func(d dtype.DType, p *launch.Params) {
 		p.Set(0, d, dtype.FloatScalar(math.Pow(10, math.Abs(float64(decimals)))))
 		if decimals < 0 {
 			p.Set(1, d, dtype.IntScalar(1))
@@ -87,7 +88,7 @@ func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, er
 		if limit.IsNone() {
 			continue
 		}
-		if bounds[i] = s.number(limit); s.Err != nil {
+		if bounds[i] = s.Number(limit); s.Err != nil {
 			return nil, s.Err
 		}
 		result = append(result, bounds[i])
@@ -135,9 +136,9 @@ func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	v := limit.Item()
 	switch {
 	case v.I < least && lower:
-		return s.number(dtype.IntScalar(least))
+		return s.Number(dtype.IntScalar(least))
 	case v.I > most && !lower:
-		return s.number(dtype.IntScalar(most))
+		return s.Number(dtype.IntScalar(most))
 	case v.I < least || v.I > most:
 		s.Err = overflow(s.Op, v, d)
 	}

@@ -1,14 +1,12 @@
 package ops
 
 import (
-	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -36,30 +34,9 @@ func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 // runScan runs a kernel along dim over contiguous tensors of the shape of in: in and values of the same dtype, indices,
 // where given, of int64.
 func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, dim int) error {
-	if in.Numel() == 0 {
-		return nil
-	}
-	fn, err := k.For(op, in.DType())
-	if err != nil {
-		return err
-	}
-	outer, n, inner := lanes(in.Sizes(), dim)
-	size := in.DType().Size()
-	run := func(firstOuter, outers, firstInner, width int64) {
-		at := firstOuter*n*inner + firstInner
-		s := kernel.Scan{In: uintptr(in.Data()) + uintptr(at*size), Outer: outers, N: n, Inner: inner, Width: width}
-		s.Out[0] = uintptr(values.Data()) + uintptr(at*values.DType().Size())
-		if indices != nil {
-			s.Out[1] = uintptr(indices.Data()) + uintptr(at*8)
-		}
-		kernel.Call(fn, unsafe.Pointer(&s))
-	}
-	if outer >= inner {
-		parallel.For(outer, max(iter.Grain/(n*inner), 1), func(begin, end int64) { run(begin, end-begin, 0, inner) })
-	} else {
-		parallel.For(inner, max(iter.Grain/(n*outer), 64), func(begin, end int64) { run(0, outer, begin, end-begin) })
-	}
-	return nil
+	w := launch.Lanes{Kernel: k, In: in, Out: values, Indices: indices}
+	w.Outer, w.N, w.Inner = lanes(in.Sizes(), dim)
+	return launch.On(in).Scan(op, w)
 }
 
 // scan fills out, of dtype d and self's shape, by a kernel along dim.
@@ -91,7 +68,7 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	}
 	to := iter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: iter.InPlaceOrBeside, RowMajor: true, Writes: compute}
 	err = to.Open(self)
-	if err == nil && !self.IsMeta() {
+	if err == nil {
 		err = runScan(op, k, in, to.To, nil, at)
 	}
 	return to.Done(err)
@@ -152,7 +129,7 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	values := iter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(), Exact: true, Sharing: iter.InPlaceOrBeside, RowMajor: true, Writes: compute}
 	indices := iter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: iter.Beside, RowMajor: true, Writes: dtype.Int64}
 	err = iter.OpenBoth(&values, &indices, self)
-	if err == nil && !self.IsMeta() {
+	if err == nil {
 		err = runScan(op, k, in, values.To, indices.To, at)
 	}
 	return iter.DoneBoth(&values, &indices, err)
@@ -196,8 +173,7 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 		return nil, err
 	}
 	compute := logsumexpKernel.Compute(d)
-	fn, err := logsumexpKernel.For(op, compute)
-	if err != nil {
+	if _, err := logsumexpKernel.For(op, compute); err != nil {
 		return nil, err
 	}
 	kept, sizes := freeDims(self, mask)
@@ -216,16 +192,11 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 		return nil, s.Err
 	}
 	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(), Sharing: iter.Beside, RowMajor: true, Writes: compute}
-	if err := to.Open(self); err != nil || self.IsMeta() {
-		return to.Done(err)
+	err = to.Open(self)
+	if err == nil {
+		err = launch.On(in).Scan(op, launch.Lanes{Kernel: logsumexpKernel, In: in, Out: to.To, Outer: shape.Product(sizes), N: n, Inner: 1})
 	}
-	size := compute.Size()
-	parallel.For(shape.Product(sizes), max(iter.Grain/max(n, 1), 1), func(begin, end int64) {
-		l := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Outer: end - begin, N: n, Inner: 1, Width: 1}
-		l.Out[0] = uintptr(to.To.Data()) + uintptr(begin*size)
-		kernel.Call(fn, unsafe.Pointer(&l))
-	})
-	return to.Done(nil)
+	return to.Done(err)
 }
 
 // logsumexpComplex takes out the largest real part before exponentiating.
@@ -246,26 +217,13 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if !top.IsMeta() {
-		for i := range top.Numel() {
-			if p := elementAt(top, i); math.IsInf(tensor.Get(p, top.DType()).F, 0) {
-				tensor.Put(p, top.DType(), dtype.IntScalar(0))
-			}
-		}
-	}
-	shifted := s.sub(self, top)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	powers := s.Keep(Exp(nil, shifted))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	total := s.Keep(Sum(nil, powers, dim, true, dtype.None))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	result := s.add(s.Keep(Log(nil, total)), top)
+	// An infinite peak is not taken out.
+	none, infinite := s.Number(dtype.IntScalar(0)), s.Keep(Isinf(top))
+	top = s.Step(func() (*tensor.Tensor, error) { return Where(nil, infinite, none, top) })
+	shifted := s.Binary(minus, self, top)
+	powers := s.Unary(Exp, shifted)
+	total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, powers, dim, true, dtype.None) })
+	result := s.Binary(plus, s.Unary(Log, total), top)
 	if s.Err != nil {
 		return nil, s.Err
 	}

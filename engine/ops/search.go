@@ -3,17 +3,13 @@ package ops
 import (
 	"cmp"
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
-
-var searchKernel = kernel.Get("searchsorted")
 
 // Searchsorted gives the position in sorted (along its last dimension) before which each element of self could be inserted;
 // after equal elements where right is set.
@@ -65,7 +61,7 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	s := within(op)
 	defer s.Close()
 	found := s.empty(self, dtype.Int64, self.Sizes()...)
-	if s.Err == nil && !found.IsMeta() && found.Numel() > 0 {
+	if s.Err == nil && found.Numel() > 0 {
 		s.search(found, sorted, self, right, sorter)
 	}
 	return s.result(out, s.cast(found, d))
@@ -76,48 +72,14 @@ func (s *scope) search(found, sorted, self *tensor.Tensor, right bool, sorter *t
 	compute := resultType(sorted, self)
 	keys, values := s.cast(sorted, compute), s.cast(self, compute)
 	n := sorted.Sizes()[sorted.Dim()-1]
-	rows, step := int64(1), int64(0)
-	if sorted.Dim() > 1 {
-		rows, step = sorted.Numel()/max(n, 1), n
-		if n == 0 {
-			rows = 1
-		}
-	}
 	var order *tensor.Tensor
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
 		if order = s.fresh(sorter, dtype.Int64); s.Err == nil {
-			bad, found, err := iter.OutOfRange(s.Op, outOfRangeKernel, order, n, false)
-			if s.Err = err; found {
-				s.Err = indexError(s.Op, sorter.Dim()-1, n)(bad)
-			}
+			s.Err = launch.On(order).Within(s.Op, launch.Within{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
 		}
 	}
-	if s.Err != nil {
-		return
+	if s.Err == nil {
+		s.Err = launch.On(found).Search(s.Op, launch.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
 	}
-	fn, size := searchKernel.Row(compute), compute.Size()
-	width := self.Numel() / rows
-	run := func(row, rows, begin, end int64) {
-		at := row*width + begin
-		l := kernel.Scan{In: uintptr(keys.Data()) + uintptr(row*step*size), Outer: rows, N: n, Inner: step, Width: end - begin, Params: [2]int64{flag(right)}}
-		l.Out[0], l.Out[1] = uintptr(values.Data())+uintptr(at*size), uintptr(found.Data())+uintptr(at*8)
-		if order != nil {
-			l.Scratch = uintptr(order.Data()) + uintptr(row*step*8)
-		}
-		kernel.Call(fn, unsafe.Pointer(&l))
-	}
-	if rows == 1 {
-		parallel.For(width, iter.Grain/8, func(begin, end int64) { run(0, 1, begin, end) })
-	} else {
-		parallel.For(rows, max(iter.Grain/(8*width), 1), func(begin, end int64) { run(begin, end-begin, 0, width) })
-	}
-}
-
-// elements views the data of a contiguous tensor.
-func elements[T any](t *tensor.Tensor) []T { return unsafe.Slice((*T)(t.Data()), t.Numel()) }
-
-// elementAt is the address of element i of a contiguous tensor.
-func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
-	return unsafe.Add(t.Data(), i*t.DType().Size())
 }

@@ -3,12 +3,11 @@ package ops
 import (
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -24,74 +23,9 @@ var (
 	modeKernel      = kernel.Get("mode")
 )
 
-// lastOrder lists the dimensions with dim at the end.
-func lastOrder(ndim, dim int) []int {
-	var order []int
-	for d := range ndim {
-		if d != dim {
-			order = append(order, d)
-		}
-	}
-	if ndim > 0 {
-		order = append(order, dim)
-	}
-	return order
-}
-
-// lines runs a sorting kernel, which needs scratch for some entries, on every line of self along dim, giving keep elements of
-// each. values and indices have self's shape with keep in place of dim's size.
+// lines runs a sorting kernel on every line of self along dim.
 func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
-	if self.Numel() == 0 || keep == 0 {
-		return nil
-	}
-	fn, err := k.For(op, self.DType())
-	if err != nil {
-		return err
-	}
-	n := int64(1)
-	if self.Dim() > 0 {
-		n = self.Sizes()[dim]
-	}
-	if n > 1<<32-1 {
-		return status.Runtimef("%s: a dimension of size %d is longer than the 4294967295 elements that can be sorted", op, n)
-	}
-	order := lastOrder(self.Dim(), dim)
-	s := within(op)
-	defer s.Close()
-	in := s.cast(s.permute(self, order...), self.DType())
-	var targets, sorted [2]*tensor.Tensor
-	for i, t := range []*tensor.Tensor{values, indices} {
-		targets[i] = s.permute(t, order...)
-		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
-			sorted[i] = s.empty(t, t.DType(), targets[i].Sizes()...)
-		}
-	}
-	rows := self.Numel() / n
-	// Every thread takes its scratch from here; nothing is written before there is enough for all.
-	scratches := make(chan uintptr, min(int64(parallel.Threads()), rows))
-	for range cap(scratches) {
-		if t := s.empty(in, dtype.Uint8, entries*kernel.SortEntry(self.DType().Size())); s.Err == nil {
-			scratches <- uintptr(t.Data())
-		}
-	}
-	if s.Err != nil {
-		return s.Err
-	}
-	size := self.DType().Size()
-	parallel.For(rows, max(iter.Grain/(8*n), 1), func(begin, end int64) {
-		scratch := <-scratches
-		defer func() { scratches <- scratch }()
-		l := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: params}
-		l.Out[0] = uintptr(sorted[0].Data()) + uintptr(begin*keep*size)
-		l.Out[1] = uintptr(sorted[1].Data()) + uintptr(begin*keep*8)
-		kernel.Call(fn, unsafe.Pointer(&l))
-	})
-	for i, t := range targets {
-		if t != sorted[i] {
-			iter.Copy(t, sorted[i])
-		}
-	}
-	return nil
+	return launch.On(self).Sort(op, launch.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
 }
 
 // Sort orders the elements along dim and tells where they came from. NaN counts as the largest. The order of equal elements
@@ -114,7 +48,7 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	strides := shape.PreserveStrides(self.Sizes(), self.Strides())
 	values := iter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), Strides: strides, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: iter.InPlace}
 	indices := iter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), Strides: strides, DType: dtype.Int64, Device: self.Device(), Exact: true}
-	if err := iter.OpenBoth(&values, &indices, self); err != nil || self.IsMeta() {
+	if err := iter.OpenBoth(&values, &indices, self); err != nil {
 		return iter.DoneBoth(&values, &indices, err)
 	}
 	_, n, _ := lanes(self.Sizes(), at)
@@ -160,7 +94,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 		k = 1 // the result has one element
 	}
 	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, sizes, dtype.Int64, iter.InPlace)
-	if err != nil || self.IsMeta() {
+	if err != nil {
 		return iter.DoneBoth(&values, &indices, err)
 	}
 	entries, heap := n, k*64 <= n // few enough to keep only them, in a heap
@@ -191,7 +125,7 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 		return nil, nil, err
 	}
 	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, iter.Apart)
-	if err != nil || self.IsMeta() {
+	if err != nil {
 		return iter.DoneBoth(&values, &indices, err)
 	}
 	s := within(op)
@@ -239,16 +173,15 @@ func Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if self.Numel() == 0 {
-		out, err := tensor.Empty(op, nil, self.DType(), self.Device())
-		if err == nil && !self.IsMeta() {
-			nan := dtype.FloatScalar(math.NaN())
-			tensor.Put(out.Data(), self.DType(), nan)
-		}
-		return out, err
-	}
 	s := within(op)
 	defer s.Close()
+	if self.Numel() == 0 {
+		none := s.empty(self, self.DType())
+		if s.Err == nil {
+			s.Err = fillWith(none, dtype.FloatScalar(math.NaN()))
+		}
+		return s.Give(none)
+	}
 	flat := s.reshape(self, self.Numel())
 	if s.Err != nil {
 		return nil, s.Err

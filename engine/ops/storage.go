@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -22,13 +23,13 @@ func FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor,
 			return nil, cmp.Or(err, status.Valuef("from_data: data is NULL but shape %v has %d elements", size, n))
 		}
 	}
-	t, err := tensor.Empty("from_data", size, d, device.Host)
-	if err != nil || t.Numel() == 0 {
-		return t, err
+	s := within("from_data")
+	defer s.Close()
+	t := s.Keep(tensor.Empty(s.Op, size, d, device.Host))
+	if s.Err == nil {
+		s.Err = launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(data), len(to))) }})
 	}
-	n := t.Numel() * d.Size()
-	copy(unsafe.Slice((*byte)(t.Data()), n), unsafe.Slice((*byte)(data), n))
-	return t, nil
+	return s.Give(t)
 }
 
 // FromBlob shares another owner's bytes.
@@ -69,7 +70,7 @@ func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 // Lend is what an array of another library needs of a tensor: a tensor that holds the memory, its address, and whether it
 // must not be written. The storage stays in its place from now on.
 func Lend(self *tensor.Tensor) (held *tensor.Tensor, data unsafe.Pointer, readOnly bool, err error) {
-	if self.IsMeta() {
+	if !launch.Known(self) {
 		return nil, nil, false, status.Runtimef("lend: a meta tensor has no memory that another library could use")
 	}
 	self.Storage().Fix()

@@ -55,7 +55,7 @@ func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
 	if err := aligned("storage_view", self, d); err != nil {
 		return nil, err
 	}
-	return tensor.New("storage_view", self, d, []int64{self.Nbytes() / d.Size()}, []int64{1}, 0)
+	return tensor.New("storage_view", self, d, []int64{d.Elements(self.Nbytes())}, []int64{1}, 0)
 }
 
 // StorageSlice shares some of a storage's bytes.
@@ -139,7 +139,7 @@ func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
 	if err := aligned("storage_to_string", self, d); err != nil {
 		return "", err
 	}
-	return format.TypedStorage(d, self.Nbytes()/d.Size(), dev, func(i int64) dtype.Scalar {
+	return format.TypedStorage(d, d.Elements(self.Nbytes()), dev, func(i int64) dtype.Scalar {
 		return tensor.Get(unsafe.Add(self.Data(), i*d.Size()), d.Stored())
 	}), nil
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -23,7 +24,7 @@ func FromFile(filename string, share Bool, size Int, d dtype.DType, l tensor.Lay
 		return nil, status.Runtimef("from_file: a file can be mapped on the cpu, not on %v", dev)
 	case l != tensor.NoLayout && l != tensor.Strided:
 		return nil, status.Runtimef("from_file: only the strided layout is supported")
-	case n < 0 || n > (1<<62)/d.Size():
+	case n < 0 || n > d.Elements(1<<62):
 		return nil, status.Runtimef("from_file: cannot map %d elements of %v of file <%s>", n, d, filename)
 	default:
 		s, err := storage.FromFile("from_file", filename, share == True, n*d.Size())
@@ -64,7 +65,7 @@ func ShareMemory(self *tensor.Tensor) error { return self.Storage().Share("share
 
 // IsShared tells whether other processes can map the bytes of self. Meta tensors, which have none, count as shared.
 func IsShared(self *tensor.Tensor) (bool, error) {
-	return self.IsMeta() || self.Storage().Shared(), nil
+	return !launch.Known(self) || self.Storage().Shared(), nil
 }
 
 // PinMemory needs a GPU.

@@ -1,5 +1,5 @@
 // Package ops holds the operators, a file per family. An operator checks its arguments, infers the result's dtype, shape
-// and strides, and runs; for meta tensors it stops before running.
+// and strides, and launches the work (engine/launch). A file refers to none that refers to it.
 //
 // Ownership: every returned tensor holds a reference of its own; a temporary is released where it was made. An operator
 // with an out argument makes a new tensor when out is nil and otherwise writes to out, which it returns; passing an input as
@@ -9,6 +9,7 @@ package ops
 import (
 	"math"
 
+	_ "github.com/libtensor/libtensor/engine/host" // does the work of every build
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/host"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -118,7 +118,7 @@ func TestUniqueConsecutive(t *testing.T) {
 // Runs that cross the pieces that threads share, NaN, which equals nothing, and zeros of either sign, which are equal.
 func TestUniqueConsecutiveOfManyElements(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
-	const n = 3*iter.Grain + 77
+	const n = 3*host.Grain + 77
 	values := make([]float64, n)
 	for i := range values {
 		switch {
@@ -130,7 +130,7 @@ func TestUniqueConsecutiveOfManyElements(t *testing.T) {
 			values[i] = float64(i / (1 + i%5000/50))
 		}
 	}
-	for i := iter.Grain - 100; i < iter.Grain+100; i++ {
+	for i := host.Grain - 100; i < host.Grain+100; i++ {
 		values[i] = 5
 	}
 	var want, positions, lengths []float64

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -162,10 +163,11 @@ func NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length i
 	if start.Dim() != 0 || !start.DType().IsIntegral() {
 		return nil, status.Runtimef("narrow: start must be a 0-dim integral tensor, but got shape %v of %v", start.Sizes(), start.DType())
 	}
-	if start.IsMeta() {
-		return nil, status.Runtimef("narrow: start has no value on the meta device")
+	from, err := launch.Item("narrow", start)
+	if err != nil {
+		return nil, err
 	}
-	return Narrow(self, dim, start.Item().I, length)
+	return Narrow(self, dim, from.I, length)
 }
 
 // NarrowCopy is a copy of Narrow's view.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -175,15 +176,21 @@ func TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) ([]*ten
 // TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
 func TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	by := indicesOrSections
-	if by.DType() != dtype.Int64 || by.Dim() > 1 || by.IsMeta() {
-		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be a CPU int64 tensor of 0 or 1 dimensions, but got %v of shape %v on %v", by.DType(), by.Sizes(), by.Device())
+	if by.DType() != dtype.Int64 || by.Dim() > 1 {
+		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
+	}
+	s := within("tensor_split")
+	defer s.Close()
+	list := s.cast(by, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	indices, err := launch.Ints(s.Op, list)
+	if err != nil {
+		return nil, err
 	}
 	if by.Dim() == 0 {
-		return TensorSplit(self, by.Item().I, dim)
-	}
-	indices := make([]int64, by.Numel())
-	for i := range indices {
-		indices[i] = by.At([]int64{int64(i)}).I
+		return TensorSplit(self, indices[0], dim)
 	}
 	return TensorSplitIndices(self, indices, dim)
 }

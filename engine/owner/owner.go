@@ -4,6 +4,8 @@ package owner
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -28,11 +30,16 @@ func (s *Scope) Close() {
 	}
 }
 
-// Keep remembers t as a temporary.
-func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	if s.Err == nil {
-		s.Err = err
+// Fail remembers err, if it is one and the first, as an error of the operator's.
+func (s *Scope) Fail(err error) {
+	if s.Err == nil && err != nil {
+		s.Err = status.In(s.Op, err)
 	}
+}
+
+// Keep remembers t, the result of a step, as a temporary.
+func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
+	s.Fail(err)
 	switch {
 	case t == nil:
 	case s.count < len(s.room):
@@ -43,6 +50,27 @@ func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	}
 	return t
 }
+
+// Step keeps what a step makes.
+func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.Keep(f())
+}
+
+// Unary keeps what an operator of one operand makes.
+func (s *Scope) Unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a) })
+}
+
+// Binary is Unary for two operands.
+func (s *Scope) Binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a, b) })
+}
+
+// Number is an operand that counts as a plain number.
+func (s *Scope) Number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
 
 // Give hands t over: its owner is the caller from here on. A tensor that is not a temporary is given as an alias.
 func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {

@@ -23,12 +23,13 @@ import (
 // maxCategories is the number of categories that a float32 index counts exactly.
 const maxCategories = 1 << 24
 
-// Multinomial draws samples of the indices of each row of weights into dst, row after row. weights is a floating-point
+// Multinomial draws samples of the indices of each row of weights into a span of int64, row after row. weights is a floating-point
 // span of rows × categories; rows need not sum to 1. Without replacement, and for a single sample, a row's indices come
 // in descending order of weight / exponential, the smaller index first among equals (PyTorch leaves ties, which occur
 // with 16-bit weights, in no order). Runtime errors: samples < 1, more samples than categories without replacement,
 // a weight that is negative or not finite, a row that sums to 0.
-func (g *Generator) Multinomial(dst []int64, weights Span, categories, samples int, replacement bool) error {
+func (g *Generator) Multinomial(to, weights Span, categories, samples int, replacement bool) error {
+	dst := elements[int64](to)
 	switch {
 	case !weights.DType.IsFloatingPoint():
 		return status.Runtimef("multinomial only supports floating-point dtypes for input, got: %s", weights.DType)

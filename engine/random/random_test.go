@@ -112,7 +112,7 @@ func integers(from, to int64) func(*random.Generator, random.Span) error {
 func multinomial(samples int, replacement bool) fill {
 	return func(g *random.Generator) (random.Span, error) {
 		s := span(dtype.Int64, samples)
-		return s, g.Multinomial(at[int64](s), of(dtype.Float32, 0.1, 0.2, 0.7), 3, samples, replacement)
+		return s, g.Multinomial(s, of(dtype.Float32, 0.1, 0.2, 0.7), 3, samples, replacement)
 	}
 }
 
@@ -365,11 +365,16 @@ func TestConcurrentFillsShareOneStream(t *testing.T) {
 	}
 }
 
+// ints are the elements of a list.
+func ints(list []int64) random.Span {
+	return random.Span{DType: dtype.Int64, Data: unsafe.Pointer(unsafe.SliceData(list)), Len: len(list)}
+}
+
 func TestMultinomialNeverDrawsZeroWeights(t *testing.T) {
 	weights := of(dtype.Float64, 0, 3, 0, 1, 1, 0, 0, 9)
 	for _, replacement := range []bool{false, true} {
 		dst := make([]int64, 4)
-		require.NoError(t, random.New(2).Multinomial(dst, weights, 4, 2, replacement))
+		require.NoError(t, random.New(2).Multinomial(ints(dst), weights, 4, 2, replacement))
 		for i, row := range [][]int64{{1, 3}, {0, 3}} {
 			for _, index := range dst[2*i:][:2] {
 				assert.Contains(t, row, index)
@@ -389,7 +394,7 @@ func TestMultinomialDoesNotDependOnThreads(t *testing.T) {
 	for threads := 1; threads <= 3; threads++ {
 		parallel.SetThreads(threads)
 		got := make([]int64, rows*samples)
-		require.NoError(t, random.New(3).Multinomial(got, of(dtype.Float32, values...), categories, samples, true))
+		require.NoError(t, random.New(3).Multinomial(ints(got), of(dtype.Float32, values...), categories, samples, true))
 		if want == nil {
 			want = got
 		}
@@ -402,7 +407,7 @@ func TestErrors(t *testing.T) {
 	f32, f16, i8, i32 := span(dtype.Float32, 3), span(dtype.Float16, 3), span(dtype.Int8, 3), span(dtype.Int32, 3)
 	b, c64 := span(dtype.Bool, 3), span(dtype.Complex64, 3)
 	draw := func(samples int, replacement bool, weights ...float64) error {
-		return g.Multinomial(make([]int64, samples), of(dtype.Float32, weights...), len(weights), samples, replacement)
+		return g.Multinomial(span(dtype.Int64, samples), of(dtype.Float32, weights...), len(weights), samples, replacement)
 	}
 	before := g.State()
 	for _, c := range []struct {
@@ -444,7 +449,7 @@ func TestErrors(t *testing.T) {
 		{draw(2, false, 0, 0), status.Runtime, "row 0 <= 0"},
 		{draw(4, false, 1, 0, 3), status.Runtime, "n_sample=4 > prob_dist.size(-1)=3"},
 		{draw(0, true, 1), status.Runtime, "n_sample=0"},
-		{g.Multinomial(make([]int64, 1), i32, 3, 1, true), status.Runtime, "int32"},
+		{g.Multinomial(span(dtype.Int64, 1), i32, 3, 1, true), status.Runtime, "int32"},
 	} {
 		var e *status.Error
 		if assert.ErrorAs(t, c.err, &e, c.text) {

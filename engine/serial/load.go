@@ -466,7 +466,7 @@ func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
 	if i, ok := l.numbers[p]; ok {
 		return i, typed, nil
 	}
-	t, err := tensor.New(l.op, s.storage, d, []int64{s.storage.Nbytes() / d.Size()}, []int64{1}, 0)
+	t, err := tensor.New(l.op, s.storage, d, []int64{d.Elements(s.storage.Nbytes())}, []int64{1}, 0)
 	if err != nil {
 		return 0, false, err
 	}

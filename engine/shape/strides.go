@@ -237,6 +237,17 @@ func compareDims(sizes []int64, operands [][]int64, a, b int) int {
 	return 0
 }
 
+// BroadcastStrides writes strides times factor, aligned at the last dimension of to, which sizes broadcast to: 0 where they do.
+func BroadcastStrides(dst, sizes, strides, to []int64, factor int64) {
+	shift := len(to) - len(sizes)
+	for i := range dst {
+		dst[i] = 0
+		if i >= shift && (sizes[i-shift] != 1 || to[i] == 1) {
+			dst[i] = strides[i-shift] * factor
+		}
+	}
+}
+
 // PermutedStrides are dense strides of sizes with dimensions laid out from slowest to fastest as order lists them.
 func PermutedStrides(sizes []int64, order []int) []int64 {
 	strides := make([]int64, len(sizes))

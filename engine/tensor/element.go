@@ -96,6 +96,13 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	}
 }
 
+// Rounded is a number as an element of dtype d holds it.
+func Rounded(d dtype.DType, s dtype.Scalar) dtype.Scalar {
+	var element [16]byte
+	Put(unsafe.Pointer(&element), d, s)
+	return Get(unsafe.Pointer(&element), d)
+}
+
 // At reads the element at a multi-index, which must be in range.
 func (t *Tensor) At(index []int64) dtype.Scalar {
 	at := t.offset

@@ -55,14 +55,26 @@ type fresh struct {
 	own storage.Storage
 }
 
-// setDims points sizes and strides at inline memory when they fit.
-func (t *Tensor) setDims(n int) {
+// setGeometry gives t sizes and strides, in its own memory when they fit. Strides that are nil are row-major.
+func (t *Tensor) setGeometry(sizes, strides []int64) {
+	n := len(sizes)
 	if n <= inlineDims {
 		t.sizes, t.strides = t.inline[:n:n], t.inline[inlineDims:inlineDims+n:inlineDims+n]
+	} else {
+		both := make([]int64, 2*n)
+		t.sizes, t.strides = both[:n:n], both[n:]
+	}
+	for i, size := range sizes { // a call of copy takes longer than few dimensions
+		t.sizes[i] = size
+	}
+	if t.contiguous = strides == nil; t.contiguous {
+		shape.Strides(t.strides, sizes)
 		return
 	}
-	both := make([]int64, 2*n)
-	t.sizes, t.strides = both[:n:n], both[n:]
+	for i, stride := range strides {
+		t.strides[i] = stride
+	}
+	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
 }
 
 // Empty makes a contiguous tensor of arbitrary values.
@@ -89,8 +101,14 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	if len(sizes) > shape.MaxDims {
 		return nil, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
 	}
-	if numel > (1<<62)/d.Size() {
+	if numel > d.Elements(1<<62) {
 		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
+	}
+	reach := numel
+	if strides != nil {
+		if reach, err = extent(op, sizes, strides, d); err != nil {
+			return nil, err
+		}
 	}
 	f := takeParked(numel*d.Size(), dev, strides)
 	parked := f != nil
@@ -99,33 +117,8 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	}
 	t := &f.Tensor
 	t.whole = f
-	t.setDims(len(sizes))
-	copy(t.sizes, sizes)
+	t.setGeometry(sizes, strides)
 	t.dtype, t.numel, t.device = d, numel, dev
-	reach := numel
-	if strides == nil {
-		shape.Strides(t.strides, sizes)
-		t.contiguous = true
-	} else {
-		if len(strides) != len(sizes) {
-			return nil, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
-		}
-		for i, s := range strides {
-			if s < 0 {
-				return nil, status.Runtimef("%s: stride %d of dimension %d is negative in %v", op, s, i, strides)
-			}
-		}
-		copy(t.strides, strides)
-		_, hi, err := shape.Span(op, sizes, strides, 0)
-		if err != nil {
-			return nil, err
-		}
-		reach = hi + 1
-		t.contiguous = shape.IsContiguous(t.sizes, t.strides)
-	}
-	if reach > (1<<62)/d.Size() {
-		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
-	}
 	if parked {
 		err = f.own.Unpark(op, reach*d.Size(), zero)
 	} else {
@@ -141,6 +134,26 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	return t, nil
 }
 
+// extent is how many elements a storage needs for a geometry that begins at its first one.
+func extent(op string, sizes, strides []int64, d dtype.DType) (int64, error) {
+	if len(strides) != len(sizes) {
+		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
+	}
+	for i, s := range strides {
+		if s < 0 {
+			return 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v", op, s, i, strides)
+		}
+	}
+	_, hi, err := shape.Span(op, sizes, strides, 0)
+	if err != nil {
+		return 0, err
+	}
+	if hi >= d.Elements(1<<62) {
+		return 0, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
+	}
+	return hi + 1, nil
+}
+
 // New views s, taking one more reference to it. The geometry is proved to stay inside the storage.
 func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
 	numel, reach, err := checkGeometry(op, s, d, sizes, strides, offset)
@@ -152,10 +165,7 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	}
 	t := takeView()
 	t.storage, t.dtype, t.offset, t.numel, t.reach, t.device = s.Retain(), d, offset, numel, reach, s.Device()
-	t.setDims(len(sizes))
-	copy(t.sizes, sizes)
-	copy(t.strides, strides)
-	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	t.setGeometry(sizes, strides)
 	return t, nil
 }
 
@@ -189,10 +199,7 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	g.owner = owner
 	t := &g.Tensor
 	t.storage, t.dtype, t.numel, t.reach, t.device, t.guest = &g.own, d, numel, reach, device.Host, g
-	t.setDims(len(sizes))
-	copy(t.sizes, sizes)
-	copy(t.strides, strides)
-	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	t.setGeometry(sizes, strides)
 	return t, nil
 }
 
@@ -220,7 +227,7 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 	if err != nil {
 		return 0, 0, err
 	}
-	if have := s.Nbytes() / d.Size(); numel > 0 && (lo < 0 || hi >= have) {
+	if have := d.Elements(s.Nbytes()); numel > 0 && (lo < 0 || hi >= have) {
 		return 0, 0, status.Runtimef("%s: sizes %v, strides %v and storage offset %d of %v need a storage of %d bytes, but it has %d",
 			op, slices.Clone(sizes), slices.Clone(strides), offset, d, (hi+1)*d.Size(), s.Nbytes())
 	}
@@ -276,10 +283,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
 	t.kind.number = false // a number stays one as long as nobody gives it another shape or storage
-	t.setDims(len(sizes))
-	copy(t.sizes, sizes)
-	copy(t.strides, strides)
-	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	t.setGeometry(sizes, strides)
 	return nil
 }
 
@@ -335,10 +339,8 @@ func (t *Tensor) needs(op string, sizes, strides []int64) (int64, error) {
 func (t *Tensor) Alias() *Tensor {
 	a := takeView()
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
-	a.contiguous, a.kind, a.device = t.contiguous, t.kind, t.device
-	a.setDims(len(t.sizes))
-	copy(a.sizes, t.sizes)
-	copy(a.strides, t.strides)
+	a.kind, a.device = t.kind, t.device
+	a.setGeometry(t.sizes, t.strides)
 	return a
 }
 

@@ -1,5 +1,6 @@
 // Binding of JavaScript arguments to an operator's overloads, the call itself, and its results.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "addon.h"
@@ -473,25 +474,55 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
 }
 
 // The library has one default dtype, and each environment one of its own: calls of environments
-// with different ones take turns.
+// with different ones take turns. A word counts those that run above the dtype that they share, so
+// that calls need no lock while nobody waits for another dtype.
+enum { TURN_CALL = 1 << 8, TURN_CHANGES = TURN_CALL - 1 };
 static struct {
+  _Atomic int64_t word, waiting;
   pthread_mutex_t lock;
   pthread_cond_t left;
-  int64_t running;
-  tensor_dtype dtype;
-} turn = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, TENSOR_FLOAT32};
+} turn = {TENSOR_FLOAT32, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
+
+static bool join_turn(tensor_dtype dtype) {
+  int64_t now = turn.word;
+  while (now % TURN_CALL == dtype)
+    if (atomic_compare_exchange_weak(&turn.word, &now, now + TURN_CALL)) return true;
+  return false;
+}
+
+// Waits until no call with another dtype runs.
+static tensor_status wait_for_turn(tensor_dtype dtype) {
+  tensor_status status = TENSOR_OK;
+  pthread_mutex_lock(&turn.lock);
+  turn.waiting++;
+  while (!status && !join_turn(dtype)) {
+    int64_t now = turn.word;
+    if (now >= TURN_CALL) {
+      pthread_cond_wait(&turn.left, &turn.lock);
+    } else if (atomic_compare_exchange_strong(&turn.word, &now, TURN_CHANGES)) {
+      status = tensor_set_default_dtype(dtype);
+      turn.word = status ? now : dtype;
+    }
+  }
+  turn.waiting--;
+  pthread_mutex_unlock(&turn.lock);
+  return status;
+}
+
+static void leave_turn(void) {
+  if (atomic_fetch_sub(&turn.word, TURN_CALL) >= 2 * TURN_CALL || !turn.waiting) return;
+  pthread_mutex_lock(&turn.lock);
+  pthread_cond_broadcast(&turn.left);
+  pthread_mutex_unlock(&turn.lock);
+}
 
 tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
-  pthread_mutex_lock(&turn.lock);
-  while (turn.dtype != default_dtype && turn.running > 0) pthread_cond_wait(&turn.left, &turn.lock);
-  if (turn.dtype != default_dtype && tensor_set_default_dtype(default_dtype) == TENSOR_OK)
-    turn.dtype = default_dtype;
-  turn.running++;
-  pthread_mutex_unlock(&turn.lock);
+  if (turn.waiting || !join_turn(default_dtype)) {
+    tensor_status status = wait_for_turn(default_dtype);
+    if (status) return status;
+  }
   tensor_status status = call->form(call->arguments, call->results);
-  pthread_mutex_lock(&turn.lock);
-  if (--turn.running == 0) pthread_cond_broadcast(&turn.left);
-  pthread_mutex_unlock(&turn.lock);
+  leave_turn();
   return status;
 }
 

@@ -12,7 +12,7 @@ typedef struct chunk {
 
 enum { BOXES = (CHUNK_BYTES - sizeof(chunk)) / sizeof(lt_box) };
 
-// The chunks' addresses, hashed, at most half full.
+// The chunks' addresses, hashed, at most half full; room is a power of two.
 struct lt_pool {
   lt_box *free;
   chunk *chunks;
@@ -22,7 +22,8 @@ struct lt_pool {
 
 static size_t place(const lt_pool *pool, uintptr_t address) {
   size_t at = (address / CHUNK_BYTES * 0x9e3779b97f4a7c15u) >> 32;
-  for (at %= pool->room; pool->table[at] && pool->table[at] != address;) at = (at + 1) % pool->room;
+  const size_t mask = pool->room - 1;
+  for (at &= mask; pool->table[at] && pool->table[at] != address;) at = (at + 1) & mask;
   return at;
 }
 

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/serial/archive"
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -41,7 +41,10 @@ func New(op string, t *tensor.Tensor) (*Image, error) {
 		if i.copy, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
 			return nil, err
 		}
-		iter.Copy(i.copy, t)
+		if err := launch.Copy(op, i.copy, t); err != nil {
+			i.Release()
+			return nil, err
+		}
 		t = i.copy
 	}
 	i.parts = []file.Part{{Offset: 0, Data: head}, {Offset: int64(len(head)), Data: elements(t)}}

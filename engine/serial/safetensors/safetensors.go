@@ -15,7 +15,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -134,7 +134,9 @@ func (i *Image) bytes(op string, t *tensor.Tensor) ([]byte, error) {
 			return nil, err
 		}
 		i.copies = append(i.copies, c)
-		iter.Copy(c, t)
+		if err := launch.Copy(op, c, t); err != nil {
+			return nil, err
+		}
 		t = c
 	}
 	return unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size()), nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	_ "github.com/libtensor/libtensor/engine/host" // copies
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/serial/file/filetest"
 	"github.com/libtensor/libtensor/engine/storage"

@@ -1,15 +1,15 @@
-package iter
+package host
 
 import (
 	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -25,28 +25,27 @@ const (
 	copiedFrom = 4096
 )
 
-var locateKernel = kernel.Get("locate")
+var locateKernel, outOfRangeKernel = kernel.Get("locate"), kernel.Get("out_of_range")
 
-// RunIndexed is Run for a kernel with an index operand. The first operand is the output; step is the number of bytes from one
-// position of the indexed operand to the next, size the number of positions. The kernel checks every index as it uses it, as
-// another thread may write to it at any time; one out of range ends the run with an error.
-func RunIndexed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, step, size int64) error {
-	row, err := k.For(op, compute)
+// indexed runs a kernel that checks every index as it uses it, as another thread may write to it at any time; one out of range
+// ends the run with an error.
+func indexed(op string, w launch.Indexed) error {
+	k, operands := w.Kernel, w.Operands[:]
+	row, err := k.For(op, w.Compute)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
-	p := places{step: step, size: size}
+	p := places{step: w.Step, size: w.Size}
 	if at := strings.IndexByte(k.Operands, 'l'); usedOften(operands[0], operands[at]) {
 		checked, err := checkedCopy(op, operands[at], p)
 		if err != nil {
 			return err
 		}
 		defer checked.Release()
-		operands = slices.Clone(operands)
 		operands[at] = checked
 		p = places{step: 1, size: math.MaxInt64, checked: 1}
 	}
-	return runPlaces(op, row, k, compute, operands, p)
+	return runPlaces(op, row, k, w.Compute, operands, p)
 }
 
 func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) error {
@@ -54,7 +53,7 @@ func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, op
 	defer loops.Put(l)
 	l.Row = row
 	*paramsOf[places](l) = p
-	if err := prepare(op, l, k, compute, 1, operands); err != nil {
+	if err := prepare(op, l, k, compute, operands); err != nil {
 		return err
 	}
 	var found atomic.Pointer[places]
@@ -117,23 +116,24 @@ func checkedCopy(op string, index *tensor.Tensor, p places) (*tensor.Tensor, err
 	return s.Give(bytes)
 }
 
-// OutOfRange finds an element of index that is not in [0, size), or, where wrap is set, not in [-size, size).
-func OutOfRange(op string, k *kernel.Kernel, index *tensor.Tensor, size int64, wrap bool) (bad int64, found bool, err error) {
-	if index.Numel() == 0 {
-		return 0, false, nil
+// within refuses an index with an element out of range: the first of several, whatever the number of threads.
+func within(op string, w launch.Within) error {
+	if w.Index.Numel() == 0 {
+		return nil
 	}
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
 	p := paramsOf[places](l)
-	start := places{size: size}
-	if wrap {
+	start := places{size: w.Size}
+	if w.Wrap {
 		start.step = 1
 	}
 	*p = start
-	l.Row = k.Row(dtype.Int64)
-	if err := prepare(op, l, k, dtype.Int64, 0, []*tensor.Tensor{index}); err != nil {
-		return 0, false, err
+	l.Row = outOfRangeKernel.Row(dtype.Int64)
+	if err := prepare(op, l, outOfRangeKernel, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
+		return err
 	}
+	once(l)
 	var failed atomic.Bool
 	split(l, func(piece *kernel.Loop) {
 		kernel.Elementwise(piece)
@@ -142,12 +142,12 @@ func OutOfRange(op string, k *kernel.Kernel, index *tensor.Tensor, size int64, w
 		}
 	})
 	if !failed.Load() {
-		return 0, false, nil
+		return nil
 	}
-	*p = start // the first of several, whatever the number of threads
+	*p = start
 	kernel.Elementwise(l)
-	return p.bad, p.failed != 0, nil
+	if p.failed == 0 { // it was written to meanwhile
+		return nil
+	}
+	return w.Refusal(p.bad)
 }
-
-// paramsOf views the parameters of a loop.
-func paramsOf[T any](l *kernel.Loop) *T { return (*T)(unsafe.Pointer(&l.Params)) }

@@ -1,23 +1,25 @@
-package ops
+package host
 
 import (
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var dotKernel = kernel.Get("dot")
+var dotKernel, sumKernel = kernel.Get("dot"), kernel.Get("sum")
 
 // dotPiece is the number of products that one call sums; pieces are added in order.
 const dotPiece = 1 << 16
 
-// dot sums the products of two vectors of one dtype into out, a zero-dim tensor.
-func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
-	d := a.DType()
+// dot sums the products of two vectors.
+func dot(op string, w launch.Dot) error {
+	a, b, d := w.A, w.B, w.A.DType()
 	fn, err := dotKernel.For(op, d)
 	if err != nil {
 		return err
@@ -31,9 +33,9 @@ func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
 	}
 	n := a.Numel()
 	pieces := max((n+dotPiece-1)/dotPiece, 1)
-	s := within(op)
+	s := owner.Scope{Op: op}
 	defer s.Close()
-	sums := s.empty(a, td, pieces)
+	sums := s.Keep(tensor.Empty(op, []int64{pieces}, td, device.Host))
 	if s.Err != nil {
 		return s.Err
 	}
@@ -47,17 +49,15 @@ func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
 	parallel.For(pieces, 1, func(begin, end int64) {
 		for p := begin; p < end; p++ {
 			from := p * dotPiece
-			l := kernel.Dot{A: uintptr(a.Data()) + uintptr(from*as*d.Size()), B: uintptr(b.Data()) + uintptr(from*bs*d.Size()),
-				Out: uintptr(sums.Data()) + uintptr(p*td.Size()), N: min(dotPiece, n-from), AStep: as, BStep: bs}
-			if conjugate {
+			l := kernel.Dot{A: at(a, from*as), B: at(b, from*bs), Out: at(sums, p), N: min(dotPiece, n-from), AStep: as, BStep: bs}
+			if w.Conjugate {
 				l.Conjugate = 1
 			}
 			kernel.Call(fn, unsafe.Pointer(&l))
 		}
 	})
 	if pieces == 1 {
-		iter.Copy(out, sums)
-		return nil
+		return copyTo(op, launch.Copying{To: w.To, From: sums})
 	}
-	return sumOf.run(op, td, [2]*tensor.Tensor{out}, sums, []bool{true})
+	return reduce(op, launch.Reduction{Kernel: sumKernel, Compute: td, Out: [2]*tensor.Tensor{w.To}, In: sums, Mask: []bool{true}})
 }

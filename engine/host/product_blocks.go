@@ -1,13 +1,13 @@
-package ops
+package host
 
 import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 const (
@@ -50,20 +50,9 @@ func productKernelOf(d dtype.DType, work int64) productKernel {
 	return k
 }
 
-// transposedMatrices views t with the last two dimensions exchanged.
-func (s *scope) transposedMatrices(t *tensor.Tensor) *tensor.Tensor {
-	if t.Dim() == 3 {
-		return s.permute(t, 0, 2, 1)
-	}
-	return s.permute(t, 1, 0)
-}
-
 // multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
 // 32 bits and rounded once.
-func (s *scope) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	if s.Err != nil {
-		return
-	}
+func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
@@ -79,19 +68,22 @@ func (s *scope) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.S
 	}
 	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct) {
 		if turned {
-			a = s.transposedMatrices(a)
+			n := int64(a.Dim())
+			a = s.Keep(view.Transpose(s.Op, nil, a, n-2, n-1))
 		}
 		if s.Err != nil {
 			return
 		}
-		whole := s.Keep(rowMajorCopy(s.Op, a, fn.left))
+		whole := rowMajorCopy(&s.Scope, a, fn.left)
 		if s.Err != nil {
 			return
 		}
 		ma = matricesOf(whole)
 	}
 	if self != nil {
-		iter.Copy(c, self)
+		if s.copy(c, self); s.Err != nil {
+			return
+		}
 	}
 	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
 		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,

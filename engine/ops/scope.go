@@ -3,8 +3,10 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -35,60 +37,12 @@ func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor
 	if err := to.Open(t); err != nil {
 		return nil, err
 	}
-	to.CopyFrom(t)
-	return to.Done(nil)
+	return to.Done(to.CopyFrom(t))
 }
 
 // resultIn is the output for t, a finished result.
 func resultIn(op string, out, t *tensor.Tensor) iter.Output {
 	return iter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
-}
-
-func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Add(nil, a, b, dtype.IntScalar(1)))
-}
-
-func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Sub(nil, a, b, dtype.IntScalar(1)))
-}
-
-func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Mul(nil, a, b))
-}
-
-func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Div(nil, a, b, ""))
-}
-
-// where is a where condition holds and b elsewhere.
-func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Where(nil, condition, a, b))
-}
-
-// number is a scalar operand.
-func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.Number(v)) }
-
-// sum adds up over dims, or over all where there are none.
-func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(Sum(nil, t, dims, false, dtype.None))
 }
 
 // part views length elements of t along dim from start on.
@@ -113,66 +67,42 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 
 // empty makes a contiguous tensor of arbitrary values like t.
 func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(tensor.Empty(s.Op, sizes, d, t.Device()))
+	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, t.Device()) })
 }
 
 // cast is t in dtype d, row-major.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(rowMajor(s.Op, t, d))
+	return s.Step(func() (*tensor.Tensor, error) { return rowMajor(s.Op, t, d) })
 }
 
 // fresh is a copy of t in dtype d and row-major order, in memory of its own.
 func (s *scope) fresh(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(rowMajorCopy(s.Op, t, d))
+	return s.Step(func() (*tensor.Tensor, error) { return rowMajorCopy(s.Op, t, d) })
 }
 
 // expand views t with its dimensions of size 1 repeated, and leading ones added.
 func (s *scope) expand(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Expand(s.Op, t, sizes))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Expand(s.Op, t, sizes) })
 }
 
 // raw views the elements of t as integers of their size, with a geometry of its own.
 func (s *scope) raw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Raw(s.Op, t, sizes, strides))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Raw(s.Op, t, sizes, strides) })
 }
 
 // vector is t itself, or a view of one dimension where it has none.
 func (s *scope) vector(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.AtLeast1d(s.Op, t))
+	return s.Step(func() (*tensor.Tensor, error) { return view.AtLeast1d(s.Op, t) })
 }
 
 // along views a vector along dimension d of a shape, which it repeats elsewhere.
 func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Along(s.Op, t, sizes, d))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Along(s.Op, t, sizes, d) })
 }
 
 // single is a zero-dim tensor of one value.
 func (s *scope) single(v dtype.Scalar, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(single(s.Op, v, d))
+	return s.Step(func() (*tensor.Tensor, error) { return single(s.Op, v, d) })
 }
 
 // apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
@@ -202,6 +132,14 @@ func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Te
 	return s.result(out, to)
 }
 
+// item is the value of a tensor of one element.
+func (s *scope) item(t *tensor.Tensor) (v dtype.Scalar) {
+	if s.Err == nil {
+		v, s.Err = launch.Item(s.Op, t)
+	}
+	return v
+}
+
 // in is out, written in place.
 func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
@@ -212,23 +150,87 @@ func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 
 // copy writes src, broadcast, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
-	if s.Err == nil && !dst.IsMeta() {
-		iter.Copy(dst, src)
+	if s.Err == nil {
+		s.Err = launch.Copy(s.Op, dst, src)
 	}
 }
 
 // permute views t with its dimensions in the given order.
 func (s *scope) permute(t *tensor.Tensor, order ...int) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Keep(view.Permute(s.Op, t, order...))
+	return s.Step(func() (*tensor.Tensor, error) { return view.Permute(s.Op, t, order...) })
 }
 
 // reshape is t with other sizes, a view where that is possible.
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
+	return s.Step(func() (*tensor.Tensor, error) { return reshape(s.Op, t, sizes) })
+}
+
+// emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
+func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	switch f {
+	case shape.Contiguous:
+		return tensor.Empty(op, self.Sizes(), d, dev)
+	case shape.Preserve, shape.NoFormat:
+		if self.IsContiguous() {
+			return tensor.Empty(op, self.Sizes(), d, dev)
+		}
+		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, dev)
 	}
-	return s.Keep(reshape(s.Op, t, sizes))
+	strides, err := shape.FormatStrides(op, self.Sizes(), f)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
+}
+
+// cloned copies self into fresh memory of another dtype, device and format.
+func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	out := s.Keep(emptyLike(op, self, d, dev, f))
+	if s.Err == nil {
+		s.Err = launch.Copy(op, out, self)
+	}
+	return s.Give(out)
+}
+
+// rowMajor is t with its elements in row-major order and in dtype d: t itself under another handle where it is that already,
+// and otherwise a copy. The caller owns the handle; the memory is t's in the first case, and the copy's own in the other.
+func rowMajor(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if t.DType() == d && t.IsContiguous() {
+		return t.Alias(), nil
+	}
+	return rowMajorCopy(op, t, d)
+}
+
+// rowMajorCopy is a copy of t in dtype d and row-major order, in memory of its own.
+func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	return cloned(op, t, d, t.Device(), shape.Contiguous)
+}
+
+// converted is t itself under another handle where its dtype is d, and otherwise a copy in d.
+func converted(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if t.DType() == d {
+		return t.Alias(), nil
+	}
+	return cloned(op, t, d, t.Device(), shape.Preserve)
+}
+
+// reshape is t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
+func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	seen, err := view.Reshape(op, t, size)
+	if seen != nil || err != nil {
+		return seen, err
+	}
+	sizes, err := shape.InferSize(op, size, t.Numel())
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	ordered := s.fresh(t, t.DType())
+	if s.Err == nil {
+		s.Err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
+	}
+	return s.Give(ordered)
 }

@@ -1,15 +1,15 @@
-// Package iter runs kernels over tensors: it reorders and coalesces dimensions until the operands are a few long rows,
-// allocates outputs with PyTorch's strides, refuses outputs that overlap, and splits the work over threads.
-package iter
+package host
 
 import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -34,49 +34,78 @@ func init() {
 
 var loops = sync.Pool{New: func() any { return new(kernel.Loop) }}
 
-// Params are values that a kernel reads beside its operands, each in 16 bytes.
-type Params [64]byte
-
-// Set writes s as dtype d to the n-th slot.
-func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
-	tensor.Put(unsafe.Pointer(&p[16*n]), d, s)
-}
-
-// Run executes k in dtype compute over operands, of which the first outputs are written. All broadcast to the shape of the
-// first. Their dtypes may differ from those that the kernel computes in, but for operands that a block cannot stand in for.
-func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands []*tensor.Tensor, params *Params) error {
-	row, err := k.For(op, compute)
-	if err != nil || operands[0].Numel() == 0 {
+// elementwise runs a kernel over operands.
+func elementwise(op string, w launch.Elementwise) error {
+	row, err := w.Kernel.For(op, w.Compute)
+	if err != nil || w.Operands[0].Numel() == 0 {
 		return err
 	}
-	if tiny := k.Tiny(compute); tiny != nil && runTiny(tiny, compute, operands) {
+	operands := w.Operands[:len(w.Kernel.Operands)]
+	if tiny := w.Kernel.Tiny(w.Compute); tiny != nil && runTiny(tiny, w.Compute, operands) {
 		return nil
 	}
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
 	l.Row = row
-	if params != nil {
-		l.Params = *params
+	if w.Params != nil {
+		l.Params = *w.Params
 	}
-	if err := prepare(op, l, k, compute, outputs, operands); err != nil {
+	if err := prepare(op, l, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
 	split(l, kernel.Elementwise)
 	return nil
 }
 
+// anywhere tells whether a kernel without outputs finds what it looks for: it stops once the flag in its parameters is set.
+func anywhere(op string, w launch.Elementwise) (bool, error) {
+	row, err := w.Kernel.For(op, w.Compute)
+	if err != nil || w.Operands[0].Numel() == 0 {
+		return false, err
+	}
+	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
+	l.Row = row
+	l.Params = launch.Params{}
+	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err != nil {
+		return false, err
+	}
+	once(l)
+	var found atomic.Bool
+	split(l, func(piece *kernel.Loop) {
+		kernel.Elementwise(piece)
+		if *paramsOf[int64](piece) != 0 {
+			found.Store(true)
+		}
+	})
+	return found.Load(), nil
+}
+
 // prepare fills in l for a kernel, whose row is set, and its operands.
-func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, outputs int, operands []*tensor.Tensor) error {
+func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	l.Fixed = k.Fixed
 	for i, t := range operands {
 		l.Memory[i], l.Compute[i] = t.DType(), operandDType(k.Operands[i], compute)
-		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < outputs && !k.Whole) {
+		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole) {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
 		}
 	}
-	arrange(l, outputs, operands)
+	arrange(l, k.Outputs, operands)
 	l.Stream = k.Whole && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
 	return nil
+}
+
+// once has a loop see once what all operands repeat.
+func once(l *kernel.Loop) {
+	for d := range l.Ndim {
+		repeated := true
+		for k := range l.Operands {
+			repeated = repeated && l.Strides[k][d] == 0
+		}
+		if repeated {
+			l.Sizes[d] = 1
+		}
+	}
 }
 
 // apart tells whether the memory between the first and the last byte of every output is free of inputs.
@@ -133,20 +162,6 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	return true
 }
 
-// Copy writes src to dst, broadcasting and converting. The two must not overlap.
-func Copy(dst, src *tensor.Tensor) {
-	if dst.Numel() == 0 {
-		return
-	}
-	l := loops.Get().(*kernel.Loop)
-	l.Fixed = 0
-	l.Memory[0], l.Memory[1] = dst.DType(), src.DType()
-	pair := [2]*tensor.Tensor{dst, src}
-	arrange(l, 1, pair[:])
-	split(l, kernel.Copy)
-	loops.Put(l)
-}
-
 // operandDType reads one letter of a kernel's signature.
 func operandDType(letter byte, compute dtype.DType) dtype.DType {
 	switch letter {
@@ -196,7 +211,7 @@ func arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 	var rows [kernel.MaxOperands][]int64
 	for i, t := range operands {
 		rows[i] = buffer[i*ndim : (i+1)*ndim]
-		broadcastStrides(rows[i], t, sizes)
+		shape.BroadcastStrides(rows[i], t.Sizes(), t.Strides(), sizes, t.DType().Size())
 	}
 	order := shape.Permutation(sizes, rows[:len(operands)]...)
 	n := 0
@@ -233,17 +248,6 @@ func joins(l *kernel.Loop, rows [][]int64, at, d int) bool {
 		}
 	}
 	return true
-}
-
-// broadcastStrides writes t's strides in bytes, aligned at the last dimension of sizes, 0 where t is broadcast.
-func broadcastStrides(dst []int64, t *tensor.Tensor, sizes []int64) {
-	shift := len(sizes) - t.Dim()
-	for i := range dst {
-		dst[i] = 0
-		if i >= shift && (t.Sizes()[i-shift] != 1 || sizes[i] == 1) {
-			dst[i] = t.Strides()[i-shift] * t.DType().Size()
-		}
-	}
 }
 
 // split runs l, cut along its longest outer dimension into pieces for several threads where it is large.
@@ -289,3 +293,6 @@ func cut(l *kernel.Loop) int {
 	}
 	return d
 }
+
+// paramsOf views the parameters of a loop.
+func paramsOf[T any](l *kernel.Loop) *T { return (*T)(unsafe.Pointer(&l.Params)) }

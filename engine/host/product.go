@@ -1,17 +1,17 @@
-package ops
+package host
 
 import (
 	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 const (
-	// smallProduct is the number of multiplications up to which a kernel of ours beats a call of BLAS.
-	smallProduct = 16 * 16 * 16
 	// Products are cut into tiles of at least so many rows and columns, by their shape alone, so that results are the same
 	// for any number of threads.
 	tileRows, tileColumns = 64, 512
@@ -22,66 +22,24 @@ const (
 // wideTiles tells that the kernels for real floats use vectors of 64 bytes, which OpenBLAS does on some CPUs only.
 var wideTiles = kernel.Tier() == "avx512"
 
-// matrices is a batch of matrices; strides count elements.
-type matrices struct {
-	data                   uintptr
-	batch, rows, cols      int64
-	batchStep, row, column int64
+// product multiplies matrices. Nothing is written before all that the product needs is there.
+func product(op string, w launch.Product) error {
+	if w.To.Numel() == 0 {
+		return nil
+	}
+	s := products{owner.Scope{Op: op}}
+	defer s.Close()
+	s.multiply(w.To, w.Self, w.A, w.B, w.Alpha, w.Beta)
+	return s.Err
 }
 
-// matricesOf views t, of two or three dimensions.
-func matricesOf(t *tensor.Tensor) matrices {
-	s, st := t.Sizes(), t.Strides()
-	m := matrices{data: uintptr(t.Data()), batch: 1}
-	if len(s) == 3 {
-		m.batch, m.batchStep = s[0], st[0]
-		s, st = s[1:], st[1:]
-	}
-	m.rows, m.cols, m.row, m.column = s[0], s[1], st[0], st[1]
-	return m
-}
-
-func (m matrices) transposed() matrices {
-	m.rows, m.cols, m.row, m.column = m.cols, m.rows, m.column, m.row
-	return m
-}
-
-// leading gives the distance between stored rows, and whether these are the matrix's columns; ok is false where
-// neither rows nor columns are adjacent.
-func (m matrices) leading() (ld int64, transposed, ok bool) {
-	step := func(size, stride, adjacent int64) (int64, bool) {
-		if size == 1 {
-			return max(adjacent, 1), true
-		}
-		return stride, stride >= max(adjacent, 1)
-	}
-	if m.column == 1 || m.cols == 1 {
-		if ld, ok := step(m.rows, m.row, m.cols); ok {
-			return ld, false, true
-		}
-	}
-	if m.row == 1 || m.rows == 1 {
-		if ld, ok := step(m.cols, m.column, m.rows); ok {
-			return ld, true, true
-		}
-	}
-	return 0, false, false
-}
-
-// multiply computes c = alpha*a*b + beta*self for matrices or batches of them, all of c's dtype and without overlap of c and a or
-// b. self broadcasts to c, which it may be or share memory with; it is not read where it is nil or beta is 0. Nothing is
-// written before all that the product needs is there.
-func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	if s.Err != nil || c.Numel() == 0 || c.IsMeta() {
-		return
-	}
-	switch {
-	case self == nil || beta.Equal(0):
-		self, beta = nil, zero
-	case self == c || iter.SameView(self, c):
+// multiply computes c = alpha*a*b + beta*self.
+func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	switch self {
+	case nil:
+		beta = dtype.IntScalar(0)
+	case c:
 		self = nil
-	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
-		self = s.Keep(rowMajorCopy(s.Op, self, self.DType()))
 	}
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
@@ -93,13 +51,14 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	ld, turned, ok := mc.leading()
 	if !ok {
 		// BLAS writes adjacent elements only.
-		if self == nil {
+		if self == nil && !beta.Equal(0) {
 			self = c
 		}
-		whole := s.empty(c, d, c.Sizes()...)
-		if s.multiply(whole, self, a, b, alpha, beta); s.Err == nil {
-			iter.Copy(c, whole)
+		whole := s.Keep(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
+		if s.Err == nil {
+			s.multiply(whole, self, a, b, alpha, beta)
 		}
+		s.copy(c, whole)
 		return
 	}
 	for _, x := range []struct {
@@ -107,16 +66,16 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 		t *tensor.Tensor
 	}{{&ma, a}, {&mb, b}} {
 		if _, _, ok := x.m.leading(); !ok {
-			if whole := s.Keep(rowMajorCopy(s.Op, x.t, d)); s.Err == nil {
+			if whole := rowMajorCopy(&s.Scope, x.t, d); s.Err == nil {
 				*x.m = matricesOf(whole)
 			}
 		}
 	}
+	if self != nil {
+		s.copy(c, self)
+	}
 	if s.Err != nil {
 		return
-	}
-	if self != nil {
-		iter.Copy(c, self)
 	}
 	if turned {
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
@@ -130,7 +89,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	rows, columns := tileSize(p.M, tileRows), tileSize(p.N, tileColumns)
 	across := (p.N + columns - 1) / columns
 	tiles := across * ((p.M + rows - 1) / rows)
-	parallel.For(mc.batch*tiles, max(iter.Grain*tiles/work, 1), func(begin, end int64) {
+	parallel.For(mc.batch*tiles, max(Grain*tiles/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
 			p := p
 			batch, i, j := t/tiles, t%tiles/across*rows, t%across*columns

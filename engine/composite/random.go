@@ -1,0 +1,50 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NormalTensors draws normals, each of its own mean and standard deviation: standard normals, scaled and shifted.
+func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	const op = "normal"
+	sizes, err := iter.Shape(op, mean, std)
+	if err != nil {
+		return nil, err
+	}
+	d := mean.DType()
+	if mean.IsNumber() {
+		d = std.DType()
+	}
+	if std.DType().IsComplex() {
+		return nil, status.Runtimef("%s: expected the standard deviation to be real, but it is %v", op, std.DType())
+	}
+	if d.Category() < dtype.Floating {
+		return nil, status.NotImplementedf("%s: expected mean and std to be floating-point, but they are %v and %v", op, mean.DType(), std.DType())
+	}
+	s := within(c, op)
+	defer s.Close()
+	dev, err := iter.Device(op, mean, std)
+	s.Fail(err)
+	if std.Numel() > 0 {
+		if low, known := s.value(s.Unary(c.Min, std)); known && low.Float() < 0 {
+			return nil, status.Runtimef("%s: expected all elements of std >= 0.0, but got %v", op, low)
+		}
+	}
+	t := s.Step(func() (*tensor.Tensor, error) {
+		return c.NormalSize(nil, 0, 1, sizes, g, d, tensor.NoLayout, dev)
+	})
+	if s.Err == nil {
+		_, err := c.Mul(t, t, std)
+		s.Fail(err)
+	}
+	if s.Err == nil {
+		_, err := c.Add(t, t, mean, dtype.IntScalar(1))
+		s.Fail(err)
+	}
+	return s.result(out, t)
+}

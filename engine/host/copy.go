@@ -1,0 +1,164 @@
+package host
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// copyTo writes one tensor to another.
+func copyTo(_ string, w launch.Copying) error {
+	if w.To.Numel() == 0 {
+		return nil
+	}
+	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
+	l.Fixed = 0
+	l.Memory[0], l.Memory[1] = w.To.DType(), w.From.DType()
+	if w.Flipped != nil {
+		arrangeFlipped(l, w.To, w.From, w.Flipped)
+	} else {
+		pair := [2]*tensor.Tensor{w.To, w.From}
+		arrange(l, 1, pair[:])
+	}
+	split(l, kernel.Copy)
+	return nil
+}
+
+// arrangeFlipped is arrange for the elements of one tensor and those of another, of the same shape and dtype, in reverse order of some
+// dimensions.
+func arrangeFlipped(l *kernel.Loop, to, from *tensor.Tensor, flipped []bool) {
+	l.Operands, l.Outputs = 2, 1
+	size := to.DType().Size()
+	order := shape.Permutation(to.Sizes(), to.Strides())
+	slices.Reverse(order)
+	l.Data[0], l.Data[1] = uintptr(to.Data()), uintptr(from.Data())
+	n := 0
+	for _, d := range order {
+		count, step, back := to.Sizes()[d], to.Strides()[d]*size, from.Strides()[d]*size
+		if count == 1 {
+			continue
+		}
+		if flipped[d] {
+			l.Data[1] += uintptr((count - 1) * back)
+			back = -back
+		}
+		if n > 0 && step == l.Strides[0][n-1]*l.Sizes[n-1] && back == l.Strides[1][n-1]*l.Sizes[n-1] {
+			l.Sizes[n-1] *= count
+			continue
+		}
+		l.Sizes[n], l.Strides[0][n], l.Strides[1][n] = count, step, back
+		n++
+	}
+	if n == 0 {
+		l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = 1, size, size
+		n = 1
+	}
+	l.Ndim = int32(n)
+}
+
+// fill writes one value everywhere.
+func fill(op string, w launch.Filling) (err error) {
+	to, d := w.To, w.To.DType()
+	if w.From != nil {
+		if w.Value, err = launch.Item(op, w.From); err != nil {
+			return err
+		}
+	}
+	if to.Numel() == 0 {
+		return nil
+	}
+	if to.Numel() <= kernel.TinyLimit && to.IsContiguous() {
+		for i := range to.Numel() {
+			tensor.Put(unsafe.Add(to.Data(), i*d.Size()), d, w.Value)
+		}
+		return nil
+	}
+	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
+	l.Fixed = 0
+	l.Memory[0], l.Memory[1] = d, d
+	pair := [2]*tensor.Tensor{to, to}
+	arrange(l, 1, pair[:])
+	value := unsafe.Pointer(&l.Params)
+	tensor.Put(value, d, w.Value)
+	l.Data[1], l.Strides[1] = uintptr(value), [64]int64{}
+	once(l)
+	split(l, kernel.Copy)
+	return nil
+}
+
+// join copies the memory of tensors, one after the other: shared out to threads by bytes, however many tensors there are.
+func join(_ string, w launch.Joining) error {
+	size := w.To.DType().Size()
+	ends := make([]int64, len(w.From))
+	total := int64(0)
+	for i, t := range w.From {
+		total += t.Numel() * size
+		ends[i] = total
+	}
+	target := bytesOf(w.To)
+	parallel.For(total, 4*Grain, func(begin, end int64) {
+		at, _ := slices.BinarySearch(ends, begin+1)
+		for ; begin < end; at++ {
+			from := bytesOf(w.From[at])
+			begin += int64(copy(target[begin:end], from[begin-ends[at]+int64(len(from)):]))
+		}
+	})
+	return nil
+}
+
+// triangle clears one side of a diagonal in the rows of matrices.
+func triangle(_ string, w launch.Triangle) error {
+	t := w.To
+	if t.Numel() == 0 {
+		return nil
+	}
+	rows, columns := t.Sizes()[t.Dim()-2], t.Sizes()[t.Dim()-1]
+	diagonal := min(max(w.Diagonal, -rows), columns) // beyond the matrix, all diagonals are alike
+	size := t.DType().Size()
+	bytes := bytesOf(t)
+	for r := range t.Numel() / columns {
+		crossed := r%rows + diagonal // the column in which the diagonal is
+		from, to := min(max(crossed+1, 0), columns), columns
+		if w.Below {
+			from, to = 0, min(max(crossed, 0), columns)
+		}
+		clear(bytes[(r*columns+from)*size : (r*columns+to)*size])
+	}
+	return nil
+}
+
+func read(_ string, t *tensor.Tensor) ([]byte, error) { return bytesOf(t), nil }
+
+func write(_ string, w launch.Writing) error {
+	if bytes := bytesOf(w.To); bytes != nil {
+		w.Set(bytes)
+	}
+	return nil
+}
+
+// rowMajor is t itself where its elements are in row-major order, and otherwise a copy.
+func rowMajor(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.IsContiguous() {
+		return t
+	}
+	return rowMajorCopy(s, t, t.DType())
+}
+
+// rowMajorCopy is a copy of t in dtype d and row-major order.
+func rowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	out := s.Keep(tensor.Empty(s.Op, t.Sizes(), d, device.Host))
+	if s.Err == nil {
+		s.Err = copyTo(s.Op, launch.Copying{To: out, From: t})
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package host
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// draw fills a tensor with random numbers.
+func draw(op string, w launch.Drawing) error {
+	var each random.Span
+	if w.Each != nil {
+		each = span(w.Each)
+	}
+	t := w.To
+	if t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides()) {
+		return w.Fill(span(t), each, t.IsContiguous())
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	filled := s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
+	if s.Err == nil {
+		s.Err = w.Fill(span(filled), each, false)
+	}
+	if s.Err == nil {
+		s.Err = copyTo(op, launch.Copying{To: t, From: filled})
+	}
+	return s.Err
+}
+
+// span is the memory of a tensor whose elements are adjacent.
+func span(t *tensor.Tensor) random.Span {
+	if t.Numel() == 0 {
+		return random.Span{DType: t.DType()}
+	}
+	return random.Span{DType: t.DType(), Data: t.Data(), Len: int(t.Numel())}
+}

@@ -1,0 +1,45 @@
+// Package host does the work of operators (engine/launch) on the CPU: it brings operands to a few long rows, whose dimensions it
+// sorts and joins, splits the work over threads, and runs kernels (engine/kernel), or OpenBLAS for products.
+package host
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/launch"
+)
+
+func init() {
+	launch.Register(device.CPU, launch.Device{
+		Elementwise: elementwise,
+		Any:         anywhere,
+
+		Copy:     copyTo,
+		Fill:     fill,
+		Join:     join,
+		Triangle: triangle,
+		Read:     read,
+		Write:    write,
+
+		Reduce: reduce,
+		Scan:   scan,
+		Sort:   sort,
+		Search: search,
+		Unique: unique,
+		Member: member,
+
+		Indexed: indexed,
+		Within:  within,
+		Select:  selectSet,
+		Place:   place,
+		Unravel: unravel,
+
+		Product:  product,
+		Dot:      dot,
+		Distance: distance,
+		Singular: singular,
+
+		Sequence:  sequence,
+		Draw:      draw,
+		Count:     count,
+		Histogram: histogram,
+	})
+}

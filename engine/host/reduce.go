@@ -1,0 +1,218 @@
+package host
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const (
+	// pieceElements is the least number of elements that a piece of one large reduction takes. Pieces depend on the shape
+	// alone and are combined in order, so that results are the same for any number of threads.
+	pieceElements = 1 << 16
+	maxPieces     = 256
+	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones, but not across
+	// so few columns, whose rows may be reduced several at a time.
+	fewOutputs = 64
+	// Rows of up to shortRow elements are reduced side by side rather than each for itself.
+	shortRow = 8
+)
+
+var (
+	reduceDriver = kernel.Get("reduce").Row(0)
+	reductions   = sync.Pool{New: func() any { return new(kernel.Reduction) }}
+)
+
+// dim is one dimension of a reduction: its size and its strides in bytes in the input and in the outputs.
+type dim struct {
+	size, in int64
+	out      [2]int64
+}
+
+// dimList holds the dimensions of a reduction, fastest first, neighbours joined.
+type dimList struct{ dims []dim }
+
+// add inserts d by its stride in the input.
+func (l *dimList) add(d dim) {
+	i := len(l.dims)
+	l.dims = append(l.dims, d)
+	for ; i > 0 && (l.dims[i-1].in > d.in || l.dims[i-1].in == d.in && l.dims[i-1].out[0] > d.out[0]); i-- {
+		l.dims[i] = l.dims[i-1]
+	}
+	l.dims[i] = d
+}
+
+// join merges neighbours that continue each other.
+func (l *dimList) join() {
+	if len(l.dims) < 2 {
+		return
+	}
+	k := 0
+	for _, d := range l.dims[1:] {
+		p := &l.dims[k]
+		if d.in == p.in*p.size && d.out[0] == p.out[0]*p.size && d.out[1] == p.out[1]*p.size {
+			p.size *= d.size
+			continue
+		}
+		k++
+		l.dims[k] = d
+	}
+	l.dims = l.dims[:k+1]
+}
+
+func (l *dimList) numel() int64 {
+	n := int64(1)
+	for _, d := range l.dims {
+		n *= d.size
+	}
+	return n
+}
+
+// reduce runs a reduction kernel.
+func reduce(op string, w launch.Reduction) error {
+	row, err := w.Kernel.For(op, w.Compute)
+	if err != nil {
+		return err
+	}
+	in := w.In
+	var buffer [2][6]dim // more dimensions go to the heap
+	kept, reduced := dimList{buffer[0][:0]}, dimList{buffer[1][:0]}
+	at := [2]int{}
+	for d, size := range in.Sizes() {
+		entry := dim{size: size, in: in.Strides()[d] * in.DType().Size()}
+		for k, out := range w.Out {
+			if out == nil || w.Mask[d] && out.Dim() < in.Dim() {
+				continue
+			}
+			entry.out[k] = out.Strides()[at[k]] * out.DType().Size()
+			at[k]++
+		}
+		switch {
+		case size == 1:
+		case w.Mask[d]:
+			entry.out = [2]int64{}
+			reduced.add(entry)
+		default:
+			kept.add(entry)
+		}
+	}
+	kept.join()
+	reduced.join()
+	outputs, count := kept.numel(), reduced.numel()
+	if outputs == 0 {
+		return nil
+	}
+	if count == 0 {
+		reduced.dims = []dim{{}} // nobody walks the other sizes, however large they are
+	}
+	l := reductions.Get().(*kernel.Reduction)
+	defer reductions.Put(l)
+	l.Op, l.In, l.Totals, l.Pieces, l.Base, l.Count = row, uintptr(in.Data()), 0, 0, 0, count
+	l.Memory, l.Compute = in.DType(), w.Compute
+	for k, out := range w.Out {
+		l.Out[k] = 0
+		if out != nil {
+			l.Out[k], l.OutMemory[k] = uintptr(out.Data()), out.DType()
+		}
+	}
+	l.Params = w.Params
+	l.Kept, l.Reduced = int32(len(kept.dims)), int32(max(len(reduced.dims), 1))
+	for i, d := range kept.dims {
+		l.KeptSizes[i], l.KeptIn[i], l.KeptOut[0][i], l.KeptOut[1][i] = d.size, d.in, d.out[0], d.out[1]
+	}
+	l.ReducedSizes[0], l.ReducedIn[0] = 1, 0
+	for i, d := range reduced.dims {
+		l.ReducedSizes[i], l.ReducedIn[i] = d.size, d.in
+	}
+	l.Columns = 0
+	if len(kept.dims) > 0 && sideBySide(&kept.dims[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
+		l.Columns = kept.dims[0].size
+	}
+	if outputs*count < 2*Grain {
+		kernel.Call(reduceDriver, unsafe.Pointer(l))
+		return nil
+	}
+	if outputs <= fewOutputs && outputs*count >= 2*pieceElements {
+		return reducePieces(op, l, outputs, count)
+	}
+	splitKept(l, outputs*count)
+	return nil
+}
+
+// sideBySide tells whether neighbours in the fastest kept dimension are reduced together: where they lie closer than the
+// elements of one row and are many or back to back, and where rows are short.
+func sideBySide(kept *dim, size, step, count int64) bool {
+	closer := size > 1 && kept.in < step && (kept.size >= shortRow || step == kept.in*kept.size)
+	return closer || kept.size > count && count <= shortRow
+}
+
+// reducePieces cuts the longest reduced dimension and combines the pieces' totals.
+func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
+	longest := 0
+	for i, s := range l.ReducedSizes[:l.Reduced] {
+		if s > l.ReducedSizes[longest] {
+			longest = i
+		}
+	}
+	size := l.ReducedSizes[longest]
+	n := min(size, outputs*count/pieceElements, maxPieces)
+	step := (size + n - 1) / n
+	n = (size + step - 1) / step
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	totals := s.Keep(tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host))
+	if s.Err != nil {
+		return s.Err
+	}
+	l.Totals = uintptr(totals.Data())
+	parallel.For(n, 1, func(begin, end int64) {
+		piece := reductions.Get().(*kernel.Reduction)
+		defer reductions.Put(piece)
+		for p := begin; p < end; p++ {
+			*piece = *l
+			piece.Totals += uintptr(p * outputs * kernel.TotalBytes)
+			piece.Base = p * step
+			piece.ReducedSizes[longest] = min(step, size-p*step)
+			piece.In += uintptr(p * step * l.ReducedIn[longest])
+			kernel.Call(reduceDriver, unsafe.Pointer(piece))
+		}
+	})
+	l.Pieces = int32(n)
+	kernel.Call(reduceDriver, unsafe.Pointer(l))
+	return nil
+}
+
+// splitKept cuts the longest kept dimension over threads.
+func splitKept(l *kernel.Reduction, work int64) {
+	longest, size := 0, int64(1)
+	for i, s := range l.KeptSizes[:l.Kept] {
+		fewColumns := i == 0 && l.Columns != 0 && s <= fewOutputs
+		if s > size && !fewColumns {
+			longest, size = i, s
+		}
+	}
+	if size == 1 || parallel.Threads() == 1 {
+		kernel.Call(reduceDriver, unsafe.Pointer(l))
+		return
+	}
+	parallel.For(size, max(Grain*size/work, 1), func(begin, end int64) {
+		piece := reductions.Get().(*kernel.Reduction)
+		defer reductions.Put(piece)
+		*piece = *l
+		piece.KeptSizes[longest] = end - begin
+		piece.In += uintptr(begin * l.KeptIn[longest])
+		for k := range piece.Out {
+			if piece.Out[k] != 0 {
+				piece.Out[k] += uintptr(begin * l.KeptOut[k][longest])
+			}
+		}
+		kernel.Call(reduceDriver, unsafe.Pointer(piece))
+	})
+}

@@ -1,0 +1,41 @@
+package launch
+
+import "github.com/libtensor/libtensor/engine/tensor"
+
+// Device is a type of device: a function for every kind of work. op is the operator's name in errors. What a function gives
+// beside an error is known only where elements have values, so that meta refuses it: entries of operators that launch such work have
+// the tag syncs.
+type Device struct {
+	Elementwise func(op string, w Elementwise) error
+	Any         func(op string, w Elementwise) (bool, error) // whether a kernel without outputs finds what it looks for
+
+	Copy     func(op string, w Copying) error
+	Fill     func(op string, w Filling) error
+	Join     func(op string, w Joining) error
+	Triangle func(op string, w Triangle) error
+	Read     func(op string, t *tensor.Tensor) ([]byte, error) // the bytes of a contiguous tensor, not to be written
+	Write    func(op string, w Writing) error
+
+	Reduce func(op string, w Reduction) error
+	Scan   func(op string, w Lanes) error
+	Sort   func(op string, w Sorting) error
+	Search func(op string, w Searching) error
+	Unique func(op string, w Distinct) (Groups, error)
+	Member func(op string, w Membership) error
+
+	Indexed func(op string, w Indexed) error
+	Within  func(op string, w Within) error
+	Select  func(op string, w Selection) (*tensor.Tensor, error)
+	Place   func(op string, w Placement) error
+	Unravel func(op string, w Coordinates) error
+
+	Product  func(op string, w Product) error
+	Dot      func(op string, w Dot) error
+	Distance func(op string, w Distance) error
+	Singular func(op string, w SingularSums) error
+
+	Sequence  func(op string, w Sequence) error
+	Draw      func(op string, w Drawing) error
+	Count     func(op string, w Counting) error
+	Histogram func(op string, w Histogram) error
+}

@@ -1,0 +1,56 @@
+// Package launch is the seam between operators and devices. An operator checks its arguments, infers the result and opens what it
+// writes; then it launches work, which the device of the tensors does in a way of its own: the host with its kernels
+// (engine/host), meta by doing nothing.
+package launch
+
+import (
+	"reflect"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// devices is the table.
+var devices [device.TypeCount]*Device
+
+func init() {
+	for t := range device.Type(device.TypeCount) {
+		Register(t, Device{})
+	}
+	Register(device.Meta, meta)
+}
+
+// Register makes d the device of a type, which refuses the work that d has no function for. Call it from init.
+func Register(t device.Type, d Device) {
+	for i, f := range reflect.ValueOf(&d).Elem().Fields() {
+		if !f.IsNil() {
+			continue
+		}
+		name := i.Name
+		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+			var results []reflect.Value
+			for r := range f.Type().NumOut() - 1 {
+				results = append(results, reflect.Zero(f.Type().Out(r)))
+			}
+			err := status.NotImplementedf("%v: device %v has no %s", args[0], t, name)
+			return append(results, reflect.ValueOf(&err).Elem())
+		}))
+	}
+	devices[t] = &d
+}
+
+// On is the device that works on tensors: that of the first which is not the host's.
+func On(t *tensor.Tensor, others ...*tensor.Tensor) *Device {
+	for _, other := range others {
+		if t.Device().Type == device.CPU {
+			t = other
+		}
+	}
+	return devices[t.Device().Type]
+}
+
+// Copy writes from to to, broadcast and converted; they share no memory.
+func Copy(op string, to, from *tensor.Tensor) error {
+	return On(to, from).Copy(op, Copying{To: to, From: from})
+}

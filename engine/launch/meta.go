@@ -1,0 +1,71 @@
+package launch
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// meta is the device of tensors without bytes: to do work is to do nothing, but for work that gives what depends on values.
+var meta = Device{
+	Elementwise: nothing[Elementwise],
+	Any:         unknown[Elementwise, bool],
+
+	Copy:     copyMeta,
+	Fill:     nothing[Filling],
+	Join:     nothing[Joining],
+	Triangle: nothing[Triangle],
+	Read:     unknown[*tensor.Tensor, []byte],
+	Write:    nothing[Writing],
+
+	Reduce: nothing[Reduction],
+	Scan:   nothing[Lanes],
+	Sort:   nothing[Sorting],
+	Search: nothing[Searching],
+	Unique: unknown[Distinct, Groups],
+	Member: nothing[Membership],
+
+	Indexed: nothing[Indexed],
+	Within:  nothing[Within],
+	Select:  unknown[Selection, *tensor.Tensor],
+	Place:   nothing[Placement],
+	Unravel: nothing[Coordinates],
+
+	Product:  nothing[Product],
+	Dot:      nothing[Dot],
+	Distance: nothing[Distance],
+	Singular: nothing[SingularSums],
+
+	Sequence:  nothing[Sequence],
+	Draw:      drawMeta,
+	Count:     nothing[Counting],
+	Histogram: nothing[Histogram],
+}
+
+func nothing[Work any](string, Work) error { return nil }
+
+func unknown[Work, Result any](op string, _ Work) (r Result, err error) {
+	return r, status.NotImplementedf("%s: the result depends on the values of elements, which tensors on the meta device do not have", op)
+}
+
+// copyMeta copies between meta tensors and to them.
+func copyMeta(op string, w Copying) error {
+	if w.From.IsMeta() && !w.To.IsMeta() {
+		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
+	return nil
+}
+
+// drawMeta checks the arguments of a distribution.
+func drawMeta(_ string, w Drawing) error {
+	each := random.Span{}
+	if w.Each != nil {
+		each.DType = w.Each.DType()
+	}
+	return w.Fill(random.Span{DType: w.To.DType()}, each, true)
+}
+
+// Known tells whether the elements of t have values: those of meta tensors have none. Operators ask where they check values that
+// their results do not depend on.
+func Known(t *tensor.Tensor) bool { return t.Device().Type != device.Meta }

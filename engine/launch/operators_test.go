@@ -1,0 +1,79 @@
+package launch_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// allowed are the files of operators that touch bytes, with what they do.
+var allowed = map[string]string{
+	"../ops/storage.go Data":         "data_ptr gives an address",
+	"../ops/storage.go unsafe":       "takes addresses from callers and gives them",
+	"../ops/storage_bytes.go Data":   "data_ptr of a storage",
+	"../ops/storage_bytes.go unsafe": "addresses of storages",
+	"../ops/copy_storage.go Data":    "whether an address is aligned",
+	"../ops/files.go Bytes":          "files are made of storages' bytes",
+	"../ops/storage_bytes.go Bytes":  "operators on storages' bytes",
+	"../ops/query.go kernel.Tier":    "the instructions in use, which a user asks for",
+	"../ops/query.go parallel":       "the number of threads, which a user sets",
+	"../ops/types.go host":           "links the device that every build has",
+}
+
+// known are what operators may use of engine/kernel: descriptions of kernels.
+var known = []string{"Get", "Kernel", "MaxOperands"}
+
+// readers are the methods of tensors and storages that lead to bytes.
+var readers = []string{"Data", "Bytes", "At", "IsMeta"}
+
+// An operator checks, infers and launches: it reads and writes no bytes, asks nobody whether there are any, and runs no loops. What it
+// needs of values it gets of its device.
+func TestOperatorsTouchNoBytes(t *testing.T) {
+	files := token.NewFileSet()
+	used := map[string]bool{}
+	for _, folder := range []string{"../ops", "../composite"} {
+		paths, err := filepath.Glob(folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			touches := func(what string, at token.Pos) {
+				used[path+" "+what] = true
+				assert.Contains(t, allowed, path+" "+what, "%v: launch it (engine/launch)", files.Position(at))
+			}
+			for _, i := range file.Imports {
+				switch name := filepath.Base(strings.Trim(i.Path.Value, `"`)); name {
+				case "unsafe", "blas", "host", "parallel":
+					touches(name, i.Pos())
+				}
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch x := n.(type) {
+				case *ast.SelectorExpr:
+					if of, ok := x.X.(*ast.Ident); ok && of.Name == "kernel" && !slices.Contains(known, x.Sel.Name) {
+						touches("kernel."+x.Sel.Name, x.Pos())
+					}
+				case *ast.CallExpr:
+					if f, ok := x.Fun.(*ast.SelectorExpr); ok && slices.Contains(readers, f.Sel.Name) {
+						touches(f.Sel.Name, f.Pos())
+					}
+				}
+				return true
+			})
+		}
+	}
+	for name := range allowed {
+		assert.Contains(t, used, name, "it touches nothing; take it off the list")
+	}
+}

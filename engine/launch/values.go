@@ -1,0 +1,34 @@
+package launch
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// view sees bytes as elements.
+func view[T any](bytes []byte) []T {
+	var element T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(element)))
+}
+
+// Item is the value of a tensor of one element.
+func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
+	bytes, err := On(t).Read(op, t)
+	if err != nil {
+		return dtype.Scalar{}, err
+	}
+	return tensor.Get(unsafe.Pointer(unsafe.SliceData(bytes)), t.DType()), nil
+}
+
+// Ints are the elements of a contiguous int64 tensor, not to be written.
+func Ints(op string, t *tensor.Tensor) ([]int64, error) {
+	bytes, err := On(t).Read(op, t)
+	return view[int64](bytes), err
+}
+
+// WriteInts hands the elements of a contiguous int64 tensor to a function that sets them all.
+func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
+	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})
+}

@@ -1,0 +1,210 @@
+package launch
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Elementwise runs a kernel in dtype Compute over operands, outputs first, which all broadcast to the shape of the first. Their dtypes
+// may differ from those that the kernel computes in, but for operands that a block cannot stand in for.
+type Elementwise struct {
+	Kernel   *kernel.Kernel
+	Compute  dtype.DType
+	Operands [kernel.MaxOperands]*tensor.Tensor
+	Params   *Params // nil are zeros
+}
+
+// Params are values that a kernel reads beside its operands, each in 16 bytes.
+type Params [64]byte
+
+// Set writes s as dtype d to the n-th slot.
+func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
+	tensor.Put(unsafe.Pointer(&p[16*n]), d, s)
+}
+
+// Copying writes From to To, broadcast and converted, or, of one shape and dtype, with the positions of the dimensions in Flipped
+// in reverse order. The two share no memory, and either may be the host's.
+type Copying struct {
+	To, From *tensor.Tensor
+	Flipped  []bool
+}
+
+// Filling gives every element of To one value, or that of the zero-dim tensor From where it is not nil, converted as a cast does.
+// Elements of To may share memory, with From too.
+type Filling struct {
+	To    *tensor.Tensor
+	Value dtype.Scalar
+	From  *tensor.Tensor
+}
+
+// Joining writes the elements of From, one tensor after the other, to To; all are contiguous and of one dtype.
+type Joining struct {
+	To   *tensor.Tensor
+	From []*tensor.Tensor
+}
+
+// Triangle zeroes what lies above or below a diagonal of contiguous matrices.
+type Triangle struct {
+	To       *tensor.Tensor
+	Diagonal int64
+	Below    bool
+}
+
+// Writing hands the bytes of a contiguous tensor to a function that sets them all.
+type Writing struct {
+	To  *tensor.Tensor
+	Set func(bytes []byte)
+}
+
+// Reduction reduces In over the dimensions in Mask by a kernel that computes in dtype Compute, and writes Out, whose sizes are In's
+// without these dimensions or with 1 in their place. A nil output is not written.
+type Reduction struct {
+	Kernel  *kernel.Kernel
+	Compute dtype.DType
+	Out     [2]*tensor.Tensor
+	In      *tensor.Tensor
+	Mask    []bool
+	Params  [2]float64
+}
+
+// Lanes runs a kernel along the middle dimension of the contiguous In, seen as Outer x N x Inner. Out, of its dtype, has as many
+// elements, or one for each lane; Indices, of int64, is like Out or nil.
+type Lanes struct {
+	Kernel           *kernel.Kernel
+	In, Out, Indices *tensor.Tensor
+	Outer, N, Inner  int64
+}
+
+// Sorting runs a sorting kernel on every line of In along Dim, of which Keep elements and where they were are written to Values and
+// Indices, of In's shape with Keep in place of Dim's size. Values may be In. The kernel needs scratch for some entries.
+type Sorting struct {
+	Kernel              *kernel.Kernel
+	In, Values, Indices *tensor.Tensor
+	Dim                 int
+	Keep, Entries       int64
+	Params              [2]int64
+}
+
+// Searching finds for each of Values the position in Keys, sorted along the last dimension, before which it belongs, or behind equal
+// ones. Order, where Keys are not sorted, has their positions in order. All are contiguous, Keys and Values of one dtype. Keys has
+// one dimension, or those of Values but for the last.
+type Searching struct {
+	Found, Keys, Values, Order *tensor.Tensor
+	Right                      bool
+}
+
+// Distinct groups equal rows of the contiguous In: all of them, in order, or by the kernel unique_consecutive neighbours. Inverse,
+// where not nil, gets the group of every row.
+type Distinct struct {
+	Kernel      *kernel.Kernel
+	In, Inverse *tensor.Tensor
+	Counts      bool
+}
+
+// Groups are one row of each group, and the numbers of rows; none where they are not wanted.
+type Groups struct{ Rows, Counts *tensor.Tensor }
+
+// Membership tells in Found, of bool, which of Values are among Sorted; all are contiguous.
+type Membership struct{ Found, Values, Sorted *tensor.Tensor }
+
+// Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the number of bytes from one
+// position of the indexed operand to the next, Size the number of positions. An index out of range is refused.
+type Indexed struct {
+	Kernel     *kernel.Kernel
+	Compute    dtype.DType
+	Operands   [3]*tensor.Tensor
+	Step, Size int64
+}
+
+// Within refuses an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).
+type Within struct {
+	Index   *tensor.Tensor
+	Size    int64
+	Wrap    bool
+	Refusal func(element int64) error
+}
+
+// Selection takes the elements of From whose Mask is set, in row-major order; without From, their row-major numbers. Both are
+// contiguous.
+type Selection struct{ Mask, From *tensor.Tensor }
+
+// Placement writes the elements of Values, one after another, where Mask is set in To; all are contiguous. Fits refuses numbers of
+// set elements that Values is not for.
+type Placement struct {
+	To, Mask, Values *tensor.Tensor
+	Fits             func(set int64) error
+}
+
+// Coordinates writes the coordinates of row-major numbers in a shape: Columns has a tensor of one dimension for each of Sizes.
+type Coordinates struct {
+	Numbers *tensor.Tensor // contiguous
+	Sizes   []int64
+	Columns []*tensor.Tensor
+}
+
+// Product is To = Alpha*A*B + Beta*Self for matrices or batches of them, all of one dtype. The others share no memory with To, which
+// Self broadcasts to; but Self may be To, or nil, and then Beta does not count.
+type Product struct {
+	To, Self, A, B *tensor.Tensor
+	Alpha, Beta    dtype.Scalar
+}
+
+// Dot sums the products of two vectors of one dtype into a zero-dim tensor.
+type Dot struct {
+	To, A, B  *tensor.Tensor
+	Conjugate bool
+}
+
+// Distance writes the P-norms of the differences of the rows of A to those of B, matrix by matrix, to To, or by the kernel euclidean
+// the roots of their squares and what To has. All are contiguous.
+type Distance struct {
+	Kernel   *kernel.Kernel
+	To, A, B *tensor.Tensor
+	P        float64
+}
+
+// SingularSums adds up the singular values of contiguous matrices of complex128 with fewer rows than columns, which it overwrites.
+type SingularSums struct{ To, Matrices *tensor.Tensor }
+
+// Sequence fills To with numbers from Start by Step: the kernel range's are exact where dtypes are, linspace's end with Stop. Base,
+// where not nil, is raised to them.
+type Sequence struct {
+	Kernel      *kernel.Kernel
+	To          *tensor.Tensor
+	Start, Step dtype.Scalar
+	Stop        complex128
+	Base        *float64
+}
+
+// Drawing fills To with what Fill draws into adjacent elements: To's own, in the order of memory, or those of a copy where it has
+// gaps. Each, where not nil, are parameters in the same order. whole is set where To is row-major, on which PyTorch's normal
+// numbers depend. Fill checks its arguments where there are no elements.
+type Drawing struct {
+	To, Each *tensor.Tensor
+	Fill     func(to, each random.Span, whole bool) error
+}
+
+// Counting counts how often each integer from 0 on occurs in In, or adds up Weights; all are contiguous.
+type Counting struct{ To, In, Weights *tensor.Tensor }
+
+// Histogram adds up how many points of In (points x dimensions), or which of their Weights, lie in each bin of a grid of edges; all
+// are contiguous, To of float64.
+type Histogram struct {
+	To, In, Weights *tensor.Tensor
+	Edges           []*tensor.Tensor
+	Bin             Bin
+}
+
+// Bin says how the bin of a value is found.
+type Bin int64
+
+// The ways to find a bin.
+const (
+	BySearch            Bin = iota // in the edges
+	ByDivision                     // of the range into equal parts
+	ByDivisionAndSearch            // the same, corrected by the edges nearby
+)

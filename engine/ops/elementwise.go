@@ -1,0 +1,24 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// elementwise runs a kernel over operands, outputs first.
+func elementwise(op string, k *kernel.Kernel, compute dtype.DType, params *launch.Params, operands ...*tensor.Tensor) error {
+	w := launch.Elementwise{Kernel: k, Compute: compute, Params: params}
+	copy(w.Operands[:], operands)
+	return launch.On(operands[0]).Elementwise(op, w)
+}
+
+var differs, hasZero = kernel.Get("differs"), kernel.Get("has_zero")
+
+// anywhere tells whether a kernel finds what it looks for.
+func anywhere(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
+	w := launch.Elementwise{Kernel: k, Compute: compute}
+	copy(w.Operands[:], operands)
+	return launch.On(operands[0], operands[1:]...).Any(op, w)
+}
