@@ -45,7 +45,7 @@ class Notes {
     }
     this.tokens = new Int32Array(arrays + 8);
     this.used = 0;
-    this.numbers = new Float64Array(this.count);
+    this.numbers = new Float64Array(this.count + 1);
     this.at = 0;
     this.kinds = undefined; // of the items that are no plain numbers
     this.others = []; // what these have beside a number
@@ -75,14 +75,14 @@ class Notes {
     } else {
       throw typeError(`tensor: ${kindOf(value)} is not a number; items are numbers, bigints, booleans, {re, im} or float(number)`);
     }
-    if (this.kinds === undefined) this.kinds = new Uint8Array(this.count);
+    if (this.kinds === undefined) this.kinds = new Uint8Array(this.numbers.length);
     this.kinds[at] = kind;
     this.numbers[at] = number;
   }
 
   // The bools of an array from index i on, as fill() does it.
   bools(first, row, i, count) {
-    if (this.kinds === undefined) this.kinds = new Uint8Array(this.count);
+    if (this.kinds === undefined) this.kinds = new Uint8Array(this.numbers.length);
     const { numbers, kinds } = this;
     for (; i < count; i++) {
       const value = row[i];
@@ -104,7 +104,7 @@ class Notes {
   numbersAlone(level) {
     const { at, numbers, tokens, used } = this;
     const count = level.length;
-    if (at + count > this.count || used === tokens.length || fill(numbers, at, level, 0, count) < count) return false;
+    if (at + count > numbers.length || used === tokens.length || fill(numbers, at, level, 0, count) < count) return false;
     tokens[used] = count;
     this.used = used + 1;
     this.at = at + count;
@@ -113,7 +113,7 @@ class Notes {
 
   // Numbers and what else may stand for them.
   row(level, count) {
-    if (this.at + count > this.count) return false;
+    if (this.at + count > this.numbers.length) return false;
     const first = this.at;
     let i = fill(this.numbers, first, level, 0, count);
     this.at += i;

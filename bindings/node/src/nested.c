@@ -10,7 +10,7 @@ typedef struct {
   const double *numbers;
   const uint8_t *kinds;  // NULL where all are numbers
   napi_value others;
-  int64_t at, other;
+  int64_t count, at, other;
 } walk;
 
 // As in lib/nested.js.
@@ -53,8 +53,10 @@ static tensor_status tell_other(napi_env env, walk *w, lt_list *l, int kind, dou
   return tensor_list_number(l, tensor_complex(x, imaginary), TENSOR_DTYPE_NONE);
 }
 
+// n numbers; fewer where not all were written down, because something before them is refused.
 static tensor_status tell_run(napi_env env, walk *w, lt_list *l, int64_t n) {
   tensor_status status = TENSOR_OK;
+  if (n > w->count - w->at) n = w->count - w->at;
   while (n && !status) {
     int64_t plain = w->kinds ? 0 : n;
     while (plain < n && !w->kinds[w->at + plain]) plain++;
@@ -113,7 +115,11 @@ static napi_value from_nested(napi_env env, napi_callback_info info) {
       (!lt_ok(env, napi_get_value_string_utf8(env, argv[5], name, sizeof name, NULL)) ||
        !lt_read_dtype(name, &dtype)))
     return NULL;
-  walk w = {.tokens = tokens, .numbers = numbers, .kinds = kinds, .others = argv[4]};
+  walk w = {.count = (int64_t)length,
+            .tokens = tokens,
+            .numbers = numbers,
+            .kinds = kinds,
+            .others = argv[4]};
   lt_list l;
   tensor_list_begin(&l, dtype, e->default_dtype);
   tensor_list_lend(&l, numbers, (int64_t)length);

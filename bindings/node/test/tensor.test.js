@@ -83,6 +83,36 @@ test('arrays that hold themselves, or text for numbers, are refused', () => {
   for (const shape of [['2'], '2', [1.5], [-1], [NaN], [{}], [null]]) assert.throws(() => lt.tensor([1, 2], { shape }), { name: 'RangeError' });
 });
 
+test('numbers of several kinds keep their values, whatever their order', () => {
+  const kinds = [[true, 'bool'], [2, 'int64'], [3n, 'int64'], [0.5, 'float32'], [lt.float(4), 'float32'], [{ re: 1, im: -2 }, 'complex64']];
+  const plain = (value) => (typeof value === 'object' && value.re !== undefined ? value : { re: Number(value?.value ?? value), im: 0 });
+  for (const n of [1, 2, 40]) {
+    for (const [a, b, c] of [[0, 1, 3], [3, 1, 0], [1, 5, 3], [5, 0, 2], [2, 4, 1], [4, 3, 5], [3, 3, 3], [1, 0, 1], [2, 2, 2]]) {
+      const rows = [a, b, c].map((kind) => Array(n).fill(kinds[kind][0]));
+      const wanted = rows.map((row) => row.map(plain));
+      for (const [data, values] of [[rows, wanted], [rows.flat(), wanted.flat()], [[rows, rows], [wanted, wanted]]]) {
+        const made = lt.tensor(data);
+        assert.equal(made.dtype, kinds[Math.max(a, b, c)][1]);
+        assert.deepEqual(made.to({ dtype: 'complex64' }).toArray(), values);
+      }
+    }
+  }
+});
+
+test('irregular arrays are refused with the place', () => {
+  const ragged = (data, text) => assert.throws(() => lt.tensor(data), { name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: text });
+  ragged([[1, 2], [3, 4], [5]], /length 2 at dim 1 \(got 1 at position 2\)/);
+  ragged([[[1], [2]], [[3], [4, 5]]], /length 1 at dim 2 \(got 2 at position 1\)/);
+  ragged([[1], [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]], /length 1 at dim 1 \(got 14 at position 1\)/);
+  ragged([[[]], []], /length 1 at dim 1 \(got 0 at position 1\)/);
+  const mixed = (data, text) => assert.throws(() => lt.tensor(data), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: text });
+  mixed([[], 0.5], /not a sequence: expected one at dim 1 \(got float at position 1\)/);
+  mixed([[1], true], /not a sequence: expected one at dim 1 \(got bool at position 1\)/);
+  mixed([[1, 2], [true, [3]]], /number at dim 2, not a list of length 1 \(at position 1\)/);
+  mixed([0.5, []], /number at dim 1, not a list of length 0 \(at position 1\)/);
+  assert.throws(() => lt.tensor([[1, 2], [3, 'a']]), { name: 'TypeError', message: /the text 'a' is not a number/ });
+});
+
 test('arrays that change while they are read make no tensor of wrong numbers', () => {
   const shrinking = [1, 2, 3];
   Object.defineProperty(shrinking, 0, { get() { shrinking.length = 1; return 1; } });
