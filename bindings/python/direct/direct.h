@@ -86,10 +86,9 @@ typedef struct {
   const void *from;  // and the C function that knows it
 } function;
 
-// What a getter gives: an int64_t, the dtype, the device, the one element, all elements as nested
-// lists, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
-// Size or a tuple.
-enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
+// What a getter gives: an int64_t, the dtype, the device, all elements as nested lists, the tensor
+// itself if it is contiguous, the first size, and the sizes or the strides as a Size or a tuple.
+enum { NUMBER, DTYPE, DEVICE, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
 // operand on the right, as __getitem__; as tensor(data, dtype=), and as what makes a tensor of any
@@ -174,8 +173,7 @@ static inline PyObject *wrap(const state *s, intptr_t handle) {
 // What a call gives whose word form has succeeded, but for a form that makes one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 
-// A tensor_scalar as a Python number.
-PyObject *number_of(const tensor_scalar *s);
+PyObject *device_of(const state *s, tensor_device d);
 
 // Raises what the library has told the calling thread of a refused call; NULL.
 PyObject *refuse(const state *s, intptr_t status);
