@@ -134,6 +134,7 @@ typedef struct {
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
   tensor_status (*from_dlpack)(void *, bool, void **);
   void (*free_dlpack)(void *, bool);
+  const char *(*last_error)(void);
   void (*list_begin)(struct lt_list *, tensor_dtype, tensor_dtype);
   tensor_status (*list_open)(struct lt_list *, int64_t);
   tensor_status (*list_number)(struct lt_list *, tensor_scalar, tensor_dtype);
