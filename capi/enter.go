@@ -82,7 +82,7 @@ func (f frame) runOut() (err error) {
 			}
 		}
 	}()
-	err = calls[f.c.op](f.context().Out(), f)
+	err = calls[f.c.op](f.context(), f)
 	done = true
 	return err
 }

@@ -17,7 +17,6 @@ import (
 type Ctx struct {
 	passed tensor.Keys // layers that the call has left behind
 	modes  *Modes      // of the calling thread; nil where there is none, whose calls know the initial ones
-	out    bool        // the call writes to tensors that its caller gave as out
 }
 
 // Past is c for calls that a backend makes on the same tensors: the layers of k are behind them.
@@ -25,15 +24,6 @@ func (c Ctx) Past(k tensor.Keys) Ctx {
 	c.passed |= k
 	return c
 }
-
-// Out is c for a call that writes to tensors given as out.
-func (c Ctx) Out() Ctx {
-	c.out = true
-	return c
-}
-
-// IntoOut tells whether the call writes to tensors given as out.
-func (c Ctx) IntoOut() bool { return c.out }
 
 // ahead is the first of the keys whose layer the call has not passed, 0 when it goes to the operator.
 func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }

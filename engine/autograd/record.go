@@ -46,7 +46,7 @@ func writes(op, which string) error {
 
 // checkOut refuses to write to what a graph, or a leaf, needs as it is.
 func (r *call) checkOut(op string, self *tensor.Tensor) error {
-	if r.out != self || r.c.IntoOut() {
+	if r.out != self {
 		return writes(op, "one of the arguments")
 	}
 	v := variableOf(self)
@@ -196,7 +196,8 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	if out == nil || !c.Recording() {
 		return run(out, self)
 	}
-	if out == self {
+	inPlace := out == self
+	if inPlace {
 		copied, err := c.Clone(self, shape.Preserve)
 		if err != nil {
 			return nil, err
@@ -209,7 +210,7 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 		return nil, err
 	}
 	defer made.Release()
-	if wanted(made) && c.IntoOut() {
+	if wanted(made) && !inPlace {
 		return nil, writes(op, "one of the arguments")
 	}
 	return out, c.Copy(out, made, false)
