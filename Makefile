@@ -47,7 +47,7 @@ $(LIB): FORCE $(OPENBLAS)
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
 $(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h capi/lists.h include/tensor.h
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
+	@$(CC) -std=c11 -O2 -fPIC -fno-plt -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 
 $(VENV)/ready: .ci/requirements.txt
 	@echo "setting up $(VENV)"

@@ -22,11 +22,15 @@ static bool is_integral(tensor_dtype d) { return d >= TENSOR_UINT8 && d <= TENSO
 
 static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32; }
 
-void tensor_list_begin(lt_list *l, tensor_dtype dtype) {
-  l->dtype = dtype, l->whole = is_integral(dtype), l->leaf = false;
+void tensor_list_begin(lt_list *l, tensor_dtype dtype, tensor_dtype floats) {
+  l->dtype = dtype, l->floats = floats, l->whole = is_integral(dtype), l->leaf = false;
   l->straight = LT_NONE_YET, l->held = LT_BOOLS;
   l->kinds = 0, l->dtypes = 0, *l->beyond = 0, l->depth = l->dims = 0;
-  l->items = l->at = l->end = l->few, l->room = l->few + LT_FEW;
+  l->items = l->at = l->end = l->few, l->room = l->few + LT_FEW, l->own = false;
+}
+
+void tensor_list_lend(lt_list *l, void *memory, int64_t n) {
+  l->items = l->at = l->end = memory, l->room = l->items + n;
 }
 
 // ------------------------------------------------------------------------------------------
@@ -44,12 +48,11 @@ static tensor_status reserve(lt_list *l, int64_t n) {
     return refuse(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)n);
   if (need <= size) return TENSOR_OK;
   size = need > size + size / 2 ? need : size + size / 2;
-  bool few = l->items == l->few;
-  int64_t *items = realloc(few ? NULL : l->items, (size_t)size * sizeof *items);
-  if (items && few) memcpy(items, l->few, (size_t)have * sizeof *items);
+  int64_t *items = realloc(l->own ? l->items : NULL, (size_t)size * sizeof *items);
+  if (items && !l->own) memcpy(items, l->items, (size_t)have * sizeof *items);
   if (!items)
     return refuse(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)need);
-  l->items = items, l->at = items + have, l->room = items + size;
+  l->items = items, l->at = items + have, l->room = items + size, l->own = true;
   return TENSOR_OK;
 }
 
@@ -67,6 +70,7 @@ static tensor_status widen(lt_list *l, lt_numbers kind) {
   if (kind >= LT_FLOATS && l->held < LT_FLOATS)
     for (int64_t i = 0; i < n; i++) write(l->items + i, (double)l->items[i]);
   if (kind == LT_COMPLEX) {
+    if (!l->own) l->room = l->at;  // in lent memory they would overtake what is still to be read
     tensor_status status = reserve(l, n);
     if (status) return status;
     for (int64_t i = n - 1; i >= 0; i--) l->items[2 * i] = l->items[i], l->items[2 * i + 1] = 0;
@@ -97,7 +101,26 @@ static void take_item(lt_list *l) {
   if (l->depth) l->left[l->depth - 1]--;
 }
 
+// Lets the following numbers of a kind that was met be written without a call.
+static void go_straight(lt_list *l, lt_numbers kind) {
+  if (!l->depth || !(l->kinds >> kind & 1) || (kind >= LT_FLOATS && kind != l->held)) return;
+  int64_t left = l->left[l->depth - 1];
+  if (reserve(l, left)) return;
+  l->straight = kind, l->end = l->at + left * width(l);
+}
+
+// Begins the next of many innermost lists, whose numbers go on as those of the last one.
+static bool goes_on(lt_list *l, int64_t n) {
+  int d = l->depth - 1;
+  if (l->straight == LT_NONE_YET || l->at != l->end || d < 1 || !l->left[d - 1]) return false;
+  if (n != l->sizes[d] || l->room - l->at < n * width(l)) return false;
+  l->left[d - 1]--;
+  l->end = l->at + n * width(l);
+  return true;
+}
+
 tensor_status tensor_list_open(lt_list *l, int64_t n) {
+  if (goes_on(l, n)) return TENSOR_OK;
   int64_t at = position(l);
   int d = l->depth;
   if (l->leaf && d >= l->dims)
@@ -116,6 +139,7 @@ tensor_status tensor_list_open(lt_list *l, int64_t n) {
   l->sizes[d] = l->left[d] = n;
   if (d == l->dims) l->dims = d + 1;
   l->depth = d + 1;
+  if (l->leaf && l->depth == l->dims) go_straight(l, l->held);
   return TENSOR_OK;
 }
 
@@ -127,14 +151,6 @@ static tensor_status expect_number(lt_list *l, const char *what) {
                   what, (long long)at);
   l->leaf = true;
   return take_item(l), TENSOR_OK;
-}
-
-// Lets the following numbers of a kind that was met be written without a call.
-static void go_straight(lt_list *l, lt_numbers kind) {
-  if (!l->depth || !(l->kinds >> kind & 1) || (kind >= LT_FLOATS && kind != l->held)) return;
-  int64_t left = l->left[l->depth - 1];
-  if (reserve(l, left)) return;
-  l->straight = kind, l->end = l->at + left * width(l);
 }
 
 // ------------------------------------------------------------------------------------------
@@ -229,16 +245,18 @@ tensor_status tensor_list_numbers(lt_list *l, const double *numbers, int64_t n) 
   for (int64_t i = 0; i < n && !status; i++) {
     if (l->straight == LT_FLOATS) {
       int64_t some = n - i < l->end - l->at ? n - i : l->end - l->at;
-      memcpy(l->at, numbers + i, (size_t)some * sizeof *numbers);
+      if ((const void *)l->at != numbers + i)
+        memmove(l->at, numbers + i, (size_t)some * sizeof *numbers);
       l->at += some, i += some;
-      if (i == n) break;
+    } else if (l->straight == LT_INTS) {
+      int64_t *at = l->at;
+      while (i < n && at < l->end && is_whole(numbers[i])) *at++ = (int64_t)numbers[i++];
+      l->at = at;
     }
-    double x = numbers[i];
-    if (!is_whole(x))
-      status = lt_list_float(l, x) ? TENSOR_OK
-                                   : tensor_list_number(l, tensor_float(x), TENSOR_DTYPE_NONE);
-    else if (!lt_list_whole(l, LT_INTS, (int64_t)x))
-      status = tensor_list_number(l, tensor_int((int64_t)x), TENSOR_DTYPE_NONE);
+    if (i == n) break;
+    bool whole = is_whole(numbers[i]);
+    status = tensor_list_number(
+        l, whole ? tensor_int((int64_t)numbers[i]) : tensor_float(numbers[i]), TENSOR_DTYPE_NONE);
   }
   return status;
 }
@@ -265,7 +283,8 @@ static tensor_status infer(const lt_list *l, tensor_dtype *to) {
                                             : LT_BOOLS;
   if (status || (!l->kinds && !none)) return status;
   tensor_dtype d = wholes[kind == LT_INTS];
-  if (!l->kinds || kind >= LT_FLOATS) status = tensor_get_default_dtype(&d);
+  if (!l->kinds || kind >= LT_FLOATS) d = l->floats;
+  if (d == TENSOR_DTYPE_NONE) status = tensor_get_default_dtype(&d);
   if (!status && kind == LT_COMPLEX) status = tensor_promote_types(d, TENSOR_COMPLEX32, &d);
   if (!status && !none) status = tensor_promote_types(*to, d, &d);
   return *to = d, status;
@@ -353,6 +372,6 @@ static tensor_status make(lt_list *l, tensor_t **out) {
 
 tensor_status tensor_list_end(lt_list *l, tensor_t **out) {
   tensor_status status = out ? make(l, out) : TENSOR_OK;
-  if (l->items != l->few) free(l->items);
+  if (l->own) free(l->items);
   return status;
 }

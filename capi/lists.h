@@ -18,11 +18,13 @@ typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_number
 typedef struct lt_list {
   int64_t *at, *end;  // where the next number of the kind `straight` goes, and may go
   lt_numbers straight;
-  tensor_dtype dtype;  // what the tensor is to be, TENSOR_DTYPE_NONE for what its numbers are
-  bool whole;          // it is of integers
-  lt_numbers held;     // what `items` holds
-  unsigned kinds;      // a bit for every kind of the numbers that had no dtype
-  uint64_t dtypes;     // a bit for every dtype that numbers had
+  tensor_dtype dtype;   // what the tensor is to be, TENSOR_DTYPE_NONE for what its numbers are
+  tensor_dtype floats;  // what floats without a dtype are, TENSOR_DTYPE_NONE for the default
+  bool own;             // `items` was allocated
+  bool whole;           // it is of integers
+  lt_numbers held;      // what `items` holds
+  unsigned kinds;       // a bit for every kind of the numbers that had no dtype
+  uint64_t dtypes;      // a bit for every dtype that numbers had
   int64_t *items, *room, few[LT_FEW];
   char beyond[80];  // the digits of the first integer beyond int64
   int depth, dims;  // of the open lists; of all
@@ -30,9 +32,14 @@ typedef struct lt_list {
   int64_t sizes[LT_DEEPEST], left[LT_DEEPEST];
 } lt_list;
 
-// Begins. The tensor is of `dtype`, or of the dtype that its numbers have together. Ends with
-// tensor_list_end, also after a refusal.
-TENSOR_API void tensor_list_begin(lt_list *l, tensor_dtype dtype);
+// Begins. The tensor is of `dtype`, or of the dtype that its numbers have together: floats without
+// one of their own have `floats`, the default dtype for none. Ends with tensor_list_end, also after
+// a refusal.
+TENSOR_API void tensor_list_begin(lt_list *l, tensor_dtype dtype, tensor_dtype floats);
+
+// Lends memory for n numbers, at the beginning and until the end. It may be that of the numbers
+// which will be told.
+TENSOR_API void tensor_list_lend(lt_list *l, void *memory, int64_t n);
 
 // A list of n items follows.
 TENSOR_API tensor_status tensor_list_open(lt_list *l, int64_t n);

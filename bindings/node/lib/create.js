@@ -90,11 +90,21 @@ function fromTyped(array, { dtype, device, shape }, share) {
   return cast(made, dtype, device);
 }
 
+// The elements in another shape, which what was made gives way to.
+function shaped(made, shape) {
+  if (shape === undefined) return made;
+  try {
+    const sizes = sizesOf(shape);
+    const count = sizes.reduce((product, size) => product * Number(size), 1);
+    if (count !== made.numel) throw valueError(`tensor: shape [${sizes}] has ${count} elements, and the data ${made.numel}`);
+    return made.reshape(sizes);
+  } finally {
+    made.dispose();
+  }
+}
+
 function fromNested(data, { dtype, device, shape }) {
-  const { shape: found, values, stored, target } = nested.read(data, dtype);
-  const sizes = sizesArray(shape === undefined ? found : sizesOf(shape));
-  // What is converted needs no copy of its own.
-  return cast(native.fromTypedArray(values, stored, sizes, stored !== target), target, device);
+  return cast(shaped(nested.fromNested(data, dtype), shape), undefined, device);
 }
 
 // Memory without a type, seen as elements of dtype: bytes unless given.

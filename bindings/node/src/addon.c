@@ -64,7 +64,8 @@ NAPI_MODULE_INIT() {
   };
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
       !lt_define_classes(env, exports) || !lt_define_buffers(env, exports) ||
-      !lt_define_operators(env, e, exports) || !lt_open_async(env, e, exports) ||
+      !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
+      !lt_open_async(env, e, exports) ||
       !lt_ok(env,
              napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;

@@ -344,6 +344,8 @@ const char *lt_kind_name(const lt_js *js);
 
 bool lt_read_dtype(const char *text, tensor_dtype *dtype);
 
+bool lt_define_nested(napi_env env, napi_value exports);
+
 // ---------------------------------------------------------------------------------------------------------------
 // calls
 

@@ -347,8 +347,9 @@ static inline verdict take_one(const function *f, const overload *o, int i, PyOb
   return a->values[i] = p->absent, YES;
 }
 
-static int index_of(const overload *o, PyObject *name) {
-  for (int i = 0; i < o->op->count; i++)
+// The parameter of a name, looked for from one on first; -1 for none.
+static int index_of(const overload *o, PyObject *name, int from) {
+  for (int i = from; i < o->op->count; i++)
     if (o->names[i] == name) return i;
   for (int i = 0; i < o->op->count; i++)
     if (!PyUnicode_Compare(o->names[i], name)) return i;
@@ -391,13 +392,13 @@ static verdict other_keyword(const function *f, const overload *o, PyObject *nam
 }
 
 static verdict take_keywords(const function *f, const overload *o, PyObject *const *values,
-                             PyObject *names, PyObject **given, arguments *a) {
+                             PyObject *names, int from, PyObject **given, arguments *a) {
   const state *s = f->s;
   for (Py_ssize_t k = 0, n = PyTuple_Size(names); k < n; k++) {
     PyObject *name = PyTuple_GetItem(names, k);
-    int i = index_of(o, name);
-    if (i < 0 && is(name, s->axis)) i = index_of(o, s->dim);
-    if (i < 0 && is(name, s->keepdims)) i = index_of(o, s->keepdim);
+    int i = index_of(o, name, from);
+    if (i < 0 && is(name, s->axis)) i = index_of(o, s->dim, 0);
+    if (i < 0 && is(name, s->keepdims)) i = index_of(o, s->keepdim, 0);
     if (i >= 0 && o->kinds[i] == 'R') i = -1;
     if (i < 0) {
       verdict taken = other_keyword(f, o, name, values[k], a);
@@ -474,11 +475,15 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
   else if (n > last + 1)
     return too_many(f, o, n);
   for (int i = 0; i < count; i++) given[i] = i < n && i <= last ? args[i] : NULL;
-  if (names && (fits = take_keywords(f, o, args + n, names, given, a)) != YES) return fits;
+  if (names &&
+      (fits = take_keywords(f, o, args + n, names, n < count ? (int)n : 0, given, a)) != YES)
+    return fits;
   for (int i = 0; i < count && fits == YES; i++) {
     lt_value *v = a->values + i;
     if (i == spread) {
       fits = take_rest(f, o, args + i, n - i, a);
+    } else if (!given[i] && i >= o->least) {
+      *v = p[i].absent;
     } else if (!given[i]) {
       if (!absent(p + i, o->kinds[i], a, v))
         fits = wrong(f, "%U() missing required argument '%U'", o->names[i]);

@@ -61,7 +61,7 @@ enum {
 
 extern PyObject _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, _Py_EllipsisObject,
     _Py_NotImplementedStruct;
-extern PyObject *PyExc_TypeError, *PyExc_RuntimeError;
+extern PyObject *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_BufferError;
 extern PyTypeObject PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyList_Type,
     PySlice_Type, PyUnicode_Type;
 

@@ -388,11 +388,10 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
 }
 
 // A callable that gives what a C function tells of a tensor and else calls `fallback`.
-EXPORT PyObject *direct_getter(state *s, PyObject *fallback, int reads, const void *from,
-                               bool overridable) {
+EXPORT PyObject *direct_getter(state *s, PyObject *fallback, int reads, const void *from) {
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = get, f->fallback = held(fallback);
-  f->reads = reads, f->from = from, f->overridable = overridable;
+  f->reads = reads, f->from = from;
   return (PyObject *)f;
 }

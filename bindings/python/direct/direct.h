@@ -86,10 +86,9 @@ typedef struct {
   const void *from;  // and the C function that knows it
 } function;
 
-// What a getter gives: an int64_t, the dtype, the device, the one element, all elements as nested
-// lists, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
-// Size or a tuple.
-enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
+// What a getter gives: an int64_t, the dtype, the device, all elements as nested lists, the tensor
+// itself if it is contiguous, the first size, and the sizes or the strides as a Size or a tuple.
+enum { NUMBER, DTYPE, DEVICE, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
 // operand on the right, as __getitem__; as tensor(data, dtype=), and as what makes a tensor of any
@@ -135,7 +134,8 @@ typedef struct {
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
   tensor_status (*from_dlpack)(void *, bool, void **);
   void (*free_dlpack)(void *, bool);
-  void (*list_begin)(struct lt_list *, tensor_dtype);
+  const char *(*last_error)(void);
+  void (*list_begin)(struct lt_list *, tensor_dtype, tensor_dtype);
   tensor_status (*list_open)(struct lt_list *, int64_t);
   tensor_status (*list_number)(struct lt_list *, tensor_scalar, tensor_dtype);
   tensor_status (*list_beyond)(struct lt_list *, const char *, double);
@@ -174,8 +174,7 @@ static inline PyObject *wrap(const state *s, intptr_t handle) {
 // What a call gives whose word form has succeeded, but for a form that makes one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 
-// A tensor_scalar as a Python number.
-PyObject *number_of(const tensor_scalar *s);
+PyObject *device_of(const state *s, tensor_device d);
 
 // Raises what the library has told the calling thread of a refused call; NULL.
 PyObject *refuse(const state *s, intptr_t status);

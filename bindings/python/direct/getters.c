@@ -25,7 +25,6 @@ static bool is_contiguous(const void *handle) {
 // exception where the fallback has to explain.
 static PyObject *read(const function *f, PyObject *tensor, const void *handle, PyObject *dim) {
   const state *s = f->s;
-  tensor_scalar element;
   tensor_device device;
   PyObject *known = NULL;
   int64_t n, at = 0;
@@ -34,9 +33,6 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
   switch (f->reads) {
     case NUMBER:
       return PyLong_FromLongLong(((int64_t (*)(const void *))f->from)(handle));
-    case ELEMENT:
-      n = ((tensor_status (*)(const void *, tensor_scalar *))f->from)(handle, &element);
-      return n ? refuse(s, n) : number_of(&element);
     case CONTIGUOUS:
       if (is_contiguous(handle)) known = tensor;
       break;
@@ -48,8 +44,7 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       break;
     case DEVICE:
       device = ((tensor_device (*)(const void *))f->from)(handle);
-      if (device.type == TENSOR_CPU && device.index < 0) known = s->cpu;
-      break;
+      return device.type < 0 ? NULL : device_of(s, device);
     default:
       n = library.dim(handle);
       numbers = ((const int64_t *(*)(const void *))f->from)(handle);
@@ -68,8 +63,10 @@ PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *n
   size_t n = count_of(flagged);
   void *handle;
   PyObject *result = NULL;
-  if ((n == 1 || n == 2) && !names && !(f->s->intercepting && f->overridable) &&
-      read_plain_tensor(f->s, args[0], &handle))
-    result = read(f, args[0], handle, n == 2 ? args[1] : NULL);
+  bool named = names && PyTuple_Size(names) == 1 && PyTuple_GetItem(names, 0) == f->s->dim;
+  if (n + named <= 2 && n && (!names || named) && read_tensor(f->s, args[0], &handle)) {
+    PyObject *dim = n + named == 2 && args[1] != &_Py_NoneStruct ? args[1] : NULL;
+    result = read(f, args[0], handle, dim);
+  }
   return or_fallback(result, f, args, flagged, names);
 }

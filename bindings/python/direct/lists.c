@@ -98,7 +98,7 @@ static PyObject *tensor_of(const function *f, PyObject *data, PyObject *dtype, i
   walk w;
   void *made;
   w.f = f, w.dtype = dtype, w.status = TENSOR_OK;
-  library.list_begin(&w.l, (tensor_dtype)code);
+  library.list_begin(&w.l, (tensor_dtype)code, TENSOR_DTYPE_NONE);
   bool told = tell(&w, data, 0);
   tensor_status status = library.list_end(&w.l, told ? &made : NULL);
   if (told && !status) return wrap(f->s, (intptr_t)made);

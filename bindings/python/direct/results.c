@@ -1,6 +1,6 @@
 #include "direct.h"
 
-PyObject *number_of(const tensor_scalar *s) {
+static PyObject *number_of(const tensor_scalar *s) {
   switch (s->kind) {
     case TENSOR_SCALAR_BOOL:
       return PyBool_FromLong(s->value.i != 0);
@@ -39,7 +39,7 @@ static PyObject *owner_of(PyObject *class, void *handle) {
   return made;
 }
 
-static PyObject *device_of(const state *s, tensor_device d) {
+PyObject *device_of(const state *s, tensor_device d) {
   if (d.type == TENSOR_CPU && d.index < 0) return Py_IncRef(s->cpu), s->cpu;
   PyObject *all[] = {PyLong_FromLong(d.type), PyLong_FromLong(d.index)};
   PyObject *made = all[0] && all[1] ? PyObject_VectorcallDict(s->device, all, 2, NULL) : NULL;

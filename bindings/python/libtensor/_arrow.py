@@ -1,11 +1,17 @@
 """Arrow's PyCapsule interface for primitive arrays, both ways, and for streams of them (arrow.apache.org/docs/format/CDataInterface)."""
 
-from ctypes import CFUNCTYPE, addressof, c_void_p, cast, create_string_buffer
+from ctypes import CFUNCTYPE, addressof, c_char_p, c_int, c_void_p, cast, create_string_buffer, py_object
 
-from ._dlpack import capsule_new, capsule_pointer, dying_is, dying_pointer
 from ._errors import failure
+from ._interop import python_function
 from ._library import Cell, bind, cells, getter
 from ._results import wrap
+
+capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
+capsule_pointer = python_function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
+# The argument is an address and not an object: a dying capsule must not be counted again.
+dying_is = python_function("PyCapsule_IsValid", c_int, c_void_p, c_char_p)
+dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
 
 c_export = bind("tensor_to_arrow", c_void_p, c_void_p, c_void_p)
 c_import = bind("tensor_from_arrow", c_void_p, c_void_p, c_void_p)

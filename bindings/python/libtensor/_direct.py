@@ -11,13 +11,13 @@ from . import _overrides
 from ._errors import failure
 from ._library import folders, library, path
 
-NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
+NUMBER, DTYPE, DEVICE, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(8)
 CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(8)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
     *("operator", "free", "list_free", "string_free", "string_list_free", "dim", "sizes", "strides", "get_dtype", "dtype_size", "get_device"),
-    *("data_ptr", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free"),
+    *("data_ptr", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
 )
 
@@ -54,7 +54,7 @@ d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start",
 d_convert = bind("convert", None, c_void_p, c_char, py_object)
 d_intercept = bind("intercept", None, c_void_p, c_int)
 d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
-d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p, c_bool)
+d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p)
 # Pickled and copied by name, as functions are.
 copyreg.pickle(bind("function_class", py_object, c_void_p)(state), attrgetter("__qualname__"))
 _overrides.intercept = lambda change: d_intercept(state, change)
@@ -122,6 +122,6 @@ def open_to_overrides(fallback):
     return first("")(fallback)
 
 
-def getter(reads, name, overridable=False):
-    """The decorator of a method that asks a C function about a tensor."""
-    return lambda fallback: described(d_getter(state, fallback, reads, address(name), overridable), fallback)
+def getter(reads, name):
+    """The decorator of a method that asks a C function about a tensor, and is called where that has no answer."""
+    return lambda fallback: described(d_getter(state, fallback, reads, address(name)), fallback)

@@ -1,33 +1,15 @@
 """DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays come and go as DLPack."""
 
 import sys
-from ctypes import c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
 from . import _direct, _dtypes
 from . import gen_functions as _f
-from ._interop import TYPES, View, from_interface, python_function, reachable
-from ._library import Cell, bind, cells, getter, last_error
-from ._results import wrap
+from ._errors import wrong_type
+from ._interop import TYPES, View, from_interface, reachable
 from ._tensor import Tensor, checked
 
-capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
-capsule_pointer = python_function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
-capsule_rename = python_function("PyCapsule_SetName", c_int, py_object, c_char_p)
-# The argument is an address and not an object: a dying capsule must not be counted again.
-dying_is = python_function("PyCapsule_IsValid", c_int, c_void_p, c_char_p)
-dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
-
-c_export = bind("tensor_to_dlpack", c_void_p, c_bool, c_bool, c_void_p)
-c_import = bind("tensor_from_dlpack", c_void_p, c_bool, c_void_p)
-c_discard = getter("tensor_dlpack_free", None, c_void_p, c_bool)
-
-NAME, VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
-USED_NAME, USED_VERSIONED_NAME = b"used_dltensor", b"used_dltensor_versioned"
 VERSION = (1, 1)
 CPU, CUDA = 1, 2
-
-
-destructor = cast(_direct.direct.direct_discard, c_void_p).value  # frees what nobody consumed
 
 
 def device(tensor):
@@ -37,20 +19,10 @@ def device(tensor):
     return (CPU, 0) if found.type == "cpu" else (CUDA, found.index)
 
 
-def capsule_with(tensor, versioned, copy):
-    """A capsule with the DLManagedTensorVersioned of a tensor, or with its DLManagedTensor."""
-    cell = cells.pop() if cells else Cell()
-    if c_export(tensor._h, versioned, copy, cell.address):
-        raise BufferError(last_error().decode())
-    capsule = capsule_new(cell.p, VERSIONED_NAME if versioned else NAME, destructor)
-    cells.append(cell)
-    return capsule
-
-
 @_direct.special(_direct.LENDS)
-def lend(tensor):
-    """A tensor's memory as a capsule of DLPack 1."""
-    return capsule_with(tensor, True, False)
+def lend(tensor, versioned=True, copy=False):
+    """A tensor's memory as a capsule of DLPack 1, or of what was before."""
+    raise wrong_type("to_dlpack", "tensor", "Tensor", tensor)
 
 
 def export(tensor, stream, max_version, dl_device, copy):
@@ -62,7 +34,7 @@ def export(tensor, stream, max_version, dl_device, copy):
             raise BufferError(f"a tensor on device {here} cannot be exported to device {tuple(dl_device)}")
         tensor, copy = tensor.cpu(), None
     versioned = max_version is not None and max_version[0] >= 1
-    return capsule_with(tensor, versioned, bool(copy))
+    return lend(tensor, versioned, bool(copy))
 
 
 def to_dlpack(tensor):
@@ -98,17 +70,7 @@ def consume(capsule):
     """The tensor over the memory of a capsule."""
     if type(capsule).__name__ != "PyCapsule":
         raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
-    versioned = bool(dying_is(id(capsule), VERSIONED_NAME))
-    name, used = (VERSIONED_NAME, USED_VERSIONED_NAME) if versioned else (NAME, USED_NAME)
-    if not dying_is(id(capsule), name):
-        raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
-    cell = cells.pop() if cells else Cell()
-    if c_import(capsule_pointer(capsule, name), versioned, cell.address):
-        raise BufferError(last_error().decode())
-    capsule_rename(capsule, used)
-    made = wrap(cell.p)
-    cells.append(cell)
-    return made
+    raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
 
 
 # ---------------------------------------------------------------------------------------------------------------- NumPy

@@ -1,30 +1,27 @@
 """torch.Tensor: its handle, and what is known of it without a function of the library that may fail. gen_functions.py, _cast.py,
 _compose.py, gen_operators.py and _methods.py add the rest."""
 
-from ctypes import POINTER, c_int32, c_int64, c_void_p
+from ctypes import c_int32, c_void_p
 
 from . import _device, _direct, _dtypes, _errors, _forked, _overrides
 from ._library import Device, getter
 from ._size import Size
 
-c_dim = getter("tensor_dim", c_int64, c_void_p)
-c_numel = getter("tensor_numel", c_int64, c_void_p)
-c_offset = getter("tensor_storage_offset", c_int64, c_void_p)
-c_sizes = getter("tensor_sizes", POINTER(c_int64), c_void_p)
-c_strides = getter("tensor_strides", POINTER(c_int64), c_void_p)
-c_dtype = getter("tensor_get_dtype", c_int32, c_void_p)
-c_device = getter("tensor_get_device", Device, c_void_p)
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
 DTYPES = _dtypes.DTYPES
 CPU = _device.of(Device(0, -1))
-make_size = tuple.__new__
 
 
 def checked(value, function, argument):
     if isinstance(value, Tensor):
         return value
     raise _errors.wrong_type(function, argument, "Tensor", value)
+
+
+def no_tensor(value, function):
+    """The exception for what direct.c has no answer to: something else than a tensor, or one whose handle went to another object."""
+    return _errors.wrong_type(function, "self", "Tensor that holds something", value)
 
 
 def wrapped_dim(dim, n, what):
@@ -78,9 +75,9 @@ class Tensor(_direct.TensorBase):
         >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)
         (torch.Size([2, 3]), 3)
         """
-        n = c_dim(self._h)
-        sizes = make_size(Size, c_sizes(self._h)[:n])
-        return sizes if dim is None else sizes[wrapped_dim(dim, n, "size()")]
+        if dim is None or not isinstance(self, Tensor):
+            raise no_tensor(self, "size")
+        return self.size()[wrapped_dim(dim, self.dim(), "size()")]
 
     shape = property(size)
 
@@ -91,9 +88,9 @@ class Tensor(_direct.TensorBase):
         >>> torch.ones(2, 3).stride()
         (3, 1)
         """
-        n = c_dim(self._h)
-        strides = tuple(c_strides(self._h)[:n])
-        return strides if dim is None else strides[wrapped_dim(dim, n, "stride()")]
+        if dim is None or not isinstance(self, Tensor):
+            raise no_tensor(self, "stride")
+        return self.stride()[wrapped_dim(dim, self.dim(), "stride()")]
 
     @_direct.getter(_direct.NUMBER, "tensor_dim")
     def dim(self):
@@ -102,7 +99,7 @@ class Tensor(_direct.TensorBase):
         >>> torch.ones(2, 3).dim()
         2
         """
-        return c_dim(self._h)
+        raise no_tensor(self, "dim")
 
     ndimension = dim
     ndim = property(dim)
@@ -110,7 +107,7 @@ class Tensor(_direct.TensorBase):
     @_direct.getter(_direct.NUMBER, "tensor_numel")
     def numel(self):
         """The number of elements."""
-        return c_numel(self._h)
+        raise no_tensor(self, "numel")
 
     nelement = numel
 
@@ -121,7 +118,7 @@ class Tensor(_direct.TensorBase):
         >>> torch.arange(4)[1:].storage_offset()
         1
         """
-        return c_offset(self._h)
+        raise no_tensor(self, "storage_offset")
 
     def element_size(self):
         """The bytes of one element.
@@ -129,7 +126,7 @@ class Tensor(_direct.TensorBase):
         >>> torch.ones(2, dtype=torch.int16).element_size()
         2
         """
-        return DTYPES[c_dtype(self._h)].itemsize
+        return self.dtype.itemsize
 
     itemsize = property(element_size)
 
@@ -140,12 +137,12 @@ class Tensor(_direct.TensorBase):
     @property
     @_direct.getter(_direct.DTYPE, "tensor_get_dtype")
     def dtype(self):
-        return DTYPES[c_dtype(self._h)]
+        raise no_tensor(self, "dtype")
 
     @property
     @_direct.getter(_direct.DEVICE, "tensor_get_device")
     def device(self):
-        return _device.of(c_device(self._h))
+        raise no_tensor(self, "device")
 
     @property
     def layout(self):
@@ -179,7 +176,7 @@ class Tensor(_direct.TensorBase):
 
     def dense_dim(self):
         """The number of dimensions."""
-        return c_dim(self._h)
+        return self.dim()
 
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_cuda = property(lambda self: self.device.type == "cuda")
@@ -224,10 +221,7 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.LENGTH, "tensor_sizes")
     def __len__(self):
-        n = c_dim(self._h)
-        if not n:
-            raise TypeError("len() of a 0-d tensor")
-        return c_sizes(self._h)[0]
+        raise TypeError("len() of a 0-d tensor")
 
     def __delitem__(self, key):
         raise TypeError("Tensor does not support deleting items")

@@ -270,9 +270,13 @@ def test_getters():
     assert (x.dim(), x.ndim, x.numel(), x.storage_offset(), len(x)) == (3, 3, 8, 4, 2)
     assert x.dtype is torch.float32 and x.device == torch.device("cpu") and torch.empty(2, device="meta").device.type == "meta"
     assert [torch.tensor(v).item() for v in (True, 3, 0.5, 1j)] == [True, 3, 0.5, 1j]
+    assert x.size(dim=None) == x.shape and x.size(Index(1)) == 2 and x.stride(dim=torch.tensor(0)) == 12
     for wrong in (3, -4):
         with pytest.raises(IndexError, match=str(wrong)):
             x.size(wrong)
+    for get in (torch.Tensor.size, torch.Tensor.stride, torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.dtype.fget, torch.Tensor.device.fget):
+        with pytest.raises(TypeError, match="must be Tensor .*not int"):
+            get(3)
     with pytest.raises(TypeError, match="0-d"):
         len(torch.tensor(1))
 
@@ -297,6 +301,8 @@ def test_subclasses_keep_their_class():
         pass
 
     x = Sub([1.0, 2.0])
+    assert (x.dim(), x.numel(), x.stride(), x.dtype, str(x.device), len(x), x.tolist()) == (1, 2, (1,), torch.float32, "cpu", 2, [1.0, 2.0])
+    assert x.contiguous() is x
     assert type(x) is Sub and (x + x).tolist() == [2.0, 4.0] and x[0].item() == 1.0 and x.shape == (2,)
     x.note = "kept"
     assert x.note == "kept"

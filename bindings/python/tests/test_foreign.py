@@ -7,7 +7,7 @@ import socket
 import pytest
 
 import libtensor as torch
-from libtensor import _arrow, _dlpack
+from libtensor import _arrow
 from libtensor import gen_functions as raw
 
 
@@ -29,7 +29,7 @@ class DLTensor(ctypes.Structure):
 def lent(t, shape=None, strides=None, **fields):
     """A DLPack capsule of t with other numbers."""
     capsule = t.__dlpack__()
-    view = DLTensor.from_address(_dlpack.capsule_pointer(capsule, b"dltensor"))
+    view = DLTensor.from_address(_arrow.capsule_pointer(capsule, b"dltensor"))
     for i, n in enumerate(shape or ()):
         view.shape[i] = n
     for i, n in enumerate(strides or ()):

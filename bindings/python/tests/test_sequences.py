@@ -4,6 +4,7 @@ import array
 import collections
 import decimal
 import enum
+import itertools
 
 import numpy as np
 import pytest
@@ -73,6 +74,51 @@ def test_a_given_dtype_converts():
     assert torch.tensor(torch.IntStorage([1, 2]), dtype=torch.int32).tolist() == [1, 2]
 
 
+KINDS = [(True, torch.bool), (2, torch.int64), (0.5, torch.float32), (1 - 2j, torch.complex64)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+@pytest.mark.parametrize("kinds", itertools.permutations(range(4), 3))
+def test_numbers_of_several_kinds(kinds, n):
+    """Whatever the order in which they come, they are of the last kind among them, and lose nothing."""
+    rows = [[KINDS[kind][0]] * n for kind in kinds]
+    expected = torch.stack([torch.full((n,), row[0]).to(torch.complex128) for row in rows])
+    flat = [number for row in rows for number in row]
+    for data, wanted in ((rows, expected), (tuple(map(tuple, rows)), expected), (flat, expected.flatten())):
+        made = torch.tensor(data)
+        assert made.dtype is KINDS[max(kinds)][1] and torch.equal(made.to(torch.complex128), wanted)
+
+
+def test_integers_keep_their_bits():
+    large = 2**60 + 1
+    assert torch.tensor([large, -large, True]).tolist() == [large, -large, 1]
+    assert torch.tensor([0.5, large], dtype=torch.int64).tolist() == [0, large]
+    assert torch.tensor([large, 0.5], dtype=torch.float64).tolist() == [float(large), 0.5]
+    assert torch.tensor([[1], [2**63], [0.5]], dtype=torch.float64).tolist() == [[1.0], [2.0**63], [0.5]]
+    assert torch.tensor([2**64, 0.5]).dtype is torch.float32
+    assert torch.tensor([-(2**31), 2**31 - 1], dtype=torch.int32).tolist() == [-(2**31), 2**31 - 1]
+    assert torch.tensor([0.0, float("nan"), 1e-300], dtype=torch.bool).tolist() == [False, True, True]
+    assert torch.tensor([0j, 1e-300j], dtype=torch.bool).tolist() == [False, True]
+
+
+def test_lists_of_many_sizes():
+    for size in ((0,), (31,), (33,), (100, 7), (7, 100), (3, 0), (2, 3, 4, 5), (1, 1, 1000)):
+        for dtype in (torch.float64, torch.int64, torch.bool, torch.complex128):
+            wanted = torch.arange(torch.Size(size).numel()).remainder(5).to(dtype).view(size)
+            assert torch.equal(torch.tensor(wanted.tolist(), dtype=dtype), wanted)
+
+
+def test_a_list_that_changes_while_it_is_read():
+    class Shortens:
+        def __index__(self):
+            del data[1:]
+            return 1
+
+    data = [Shortens(), 2, 3]
+    with pytest.raises(RuntimeError, match="changed while it was read"):
+        torch.tensor(data, dtype=torch.int64)
+
+
 def test_copies():
     storage = torch.FloatStorage([1, 2])
     made = torch.tensor(storage)
@@ -100,7 +146,16 @@ def endless():
         (["a"], {}, ValueError, "too many dimensions 'str'"),
         ([[1, 2], [3]], {}, ValueError, "length 2 at dim 1 .*got 1 at position 1"),
         ([[1], 2], {}, TypeError, "not a sequence.*dim 1.*int at position 1"),
-        ([1, [2]], {}, TypeError, "list"),
+        ([1, [2]], {}, TypeError, "expected a number at dim 1, not a list of length 1 .*position 1"),
+        ([[1, 2], [3, 4], [5]], {}, ValueError, "length 2 at dim 1 .*got 1 at position 2"),
+        ([[[1], [2]], [[3], [4, 5]]], {}, ValueError, "length 1 at dim 2 .*got 2 at position 1"),
+        ([[0.5] * 3, [0.5] * 2 + [[1]]], {}, TypeError, "number at dim 2, not a list of length 1 .*position 2"),
+        ([[[1.0]], [[2.0], [3.0]]], {}, ValueError, "length 1 at dim 1 .*got 2 at position 1"),
+        ([[], 0.5], {}, TypeError, "not a sequence.*dim 1.*float at position 1"),
+        ([0.5, []], {}, TypeError, "number at dim 1, not a list of length 0"),
+        ([[True], 1j], {}, TypeError, "not a sequence.*complex at position 1"),
+        ([[[]], []], {}, ValueError, "length 1 at dim 1 .*got 0 at position 1"),
+        ([[1], None], {}, RuntimeError, "infer dtype of NoneType"),
         ([torch.ones(2)], {}, ValueError, "one element tensors.*2"),
         ([torch.tensor([1, 2])], {}, TypeError, "single element.*2"),
         ([1j], {"dtype": torch.float32}, TypeError, "complex"),
@@ -108,6 +163,12 @@ def endless():
         ([300], {"dtype": torch.uint8}, RuntimeError, "uint8 without overflow: 300"),
         ([-1.5], {"dtype": torch.uint8}, RuntimeError, "uint8 without overflow: -1.5"),
         ([2**63], {}, ValueError, "9223372036854775808"),
+        ([[1], [True], [-(2**63) - 1]], {}, ValueError, "-9223372036854775809"),
+        ([0.5, 2**63], {"dtype": torch.int64}, ValueError, "9223372036854775808"),
+        ([np.uint64(2**63)], {}, ValueError, "9223372036854775808"),
+        ([1, 300, -300], {"dtype": torch.int8}, RuntimeError, "int8 without overflow: 300"),
+        ([float("nan")], {"dtype": torch.int64}, RuntimeError, "int64 without overflow: nan"),
+        ([0.1 + 0.2 + 2.0**40], {"dtype": torch.int16}, RuntimeError, "without overflow: 1099511627776.3$"),
         (torch.DoubleStorage([1]), {}, RuntimeError, "float32.*float64"),
         (endless(), {}, ValueError, "64 dimensions"),
         (np.longdouble(1), {}, TypeError, "longdouble|f16|float128"),
