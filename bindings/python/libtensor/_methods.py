@@ -224,6 +224,7 @@ class Tensor:
 
     @_direct.first("index_set_ index_set_scalar_")
     def __setitem__(self, key, value):
+        """Writes a tensor, a number or a sequence to the part of the tensor that a key tells, or to the elements at its indices."""
         if isinstance(value, Tensor):
             _f.index_set_(self, key, value)
         elif _match.is_number(value):

@@ -292,6 +292,15 @@ def test_contiguous_is_the_tensor_itself():
 def test_functions_look_like_functions():
     assert list(inspect.signature(torch.add).parameters) == ["input", "other", "alpha", "out"]
     assert torch.add.__name__ == "add" and "alpha" in torch.add.__doc__ and inspect.isroutine(torch.add)
+    for method in (
+        torch.Tensor.__add__,
+        torch.Tensor.__rsub__,
+        torch.Tensor.__invert__,
+        torch.Tensor.__getitem__,
+        torch.Tensor.__setitem__,
+        torch.Tensor.add,
+    ):
+        assert pickle.loads(pickle.dumps(method)) is method and method.__doc__
     assert pickle.loads(pickle.dumps(torch.add)) is torch.add and copy.deepcopy(torch.add) is torch.add
     assert torch.tensor([1, 2]).add(3).tolist() == [4, 5] and list(map(torch.neg, [torch.tensor(1)])) == [torch.tensor(-1)]
 
