@@ -427,13 +427,15 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 }
 
 // Allclose is the operator allclose.
-func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
+func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).Allclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
+		err = refused("allclose", key)
+		return
 	}
-	return composed.Allclose(c, self, other, rtol, atol, equalNan)
+	return ops.Allclose(self, other, rtol, atol, equalNan)
 }
 
 // Isnan is the operator isnan.

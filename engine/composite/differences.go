@@ -228,10 +228,9 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 		j, k := (i+1)%3, (i+2)%3
 		parts[i] = s.sub(s.mul(a[j], b[k]), s.mul(a[k], b[j]))
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.result(out, s.rowMajor(s.Keep(c.Stack(nil, parts, int64(at)))))
+	return s.Last(func() (*tensor.Tensor, error) {
+		return s.result(out, s.rowMajor(s.Keep(c.Stack(nil, parts, int64(at)))))
+	})
 }
 
 // Trace is the sum of a matrix's diagonal.
@@ -252,8 +251,5 @@ func Dist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 	s := within(c, "dist")
 	defer s.Close()
 	d := s.sub(self, other)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.last(c.Norm(nil, d, p, nil, false, dtype.None))
+	return s.Last(func() (*tensor.Tensor, error) { return c.Norm(nil, d, p, nil, false, dtype.None) })
 }

@@ -6,7 +6,6 @@ import "github.com/libtensor/libtensor/engine/aten"
 
 func init() {
 	aten.Compose(aten.Backend{
-		Allclose:               Allclose,
 		LinspaceTensorTensor:   LinspaceTensorTensor,
 		LinspaceTensorScalar:   LinspaceTensorScalar,
 		LinspaceScalarTensor:   LinspaceScalarTensor,

@@ -85,10 +85,7 @@ func joined(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor,
 	s := within(c, op)
 	defer s.Close()
 	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return view(s, t) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.last(c.Cat(out, views, dim(views[0])))
+	return s.Last(func() (*tensor.Tensor, error) { return c.Cat(out, views, dim(views[0])) })
 }
 
 // Hstack joins tensors side by side.
@@ -191,10 +188,7 @@ func CartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error)
 	for i, grid := range grids {
 		grids[i] = s.reshape(s.Keep(grid, nil), grid.Numel())
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.last(c.Stack(nil, grids, 1))
+	return s.Last(func() (*tensor.Tensor, error) { return c.Stack(nil, grids, 1) })
 }
 
 // BlockDiag puts matrices on the diagonal of a matrix of zeros.

@@ -71,8 +71,5 @@ func Outer(c aten.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	column, row := s.wide(self, 1), s.wide(vec2, 0)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.last(c.Mul(out, column, row))
+	return s.Last(func() (*tensor.Tensor, error) { return c.Mul(out, column, row) })
 }

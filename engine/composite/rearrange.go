@@ -29,10 +29,7 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 	s := within(c, "repeat_interleave")
 	defer s.Close()
 	times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return c.RepeatInterleaveTensor(self, times, dim, outputSize)
+	return s.Last(func() (*tensor.Tensor, error) { return c.RepeatInterleaveTensor(self, times, dim, outputSize) })
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension as often as the vector repeats says.
@@ -64,10 +61,7 @@ func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.In
 		return nil, s.Err
 	}
 	index := s.Keep(c.RepeatInterleave(times, outputSize))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.last(c.IndexSelect(nil, from, int64(d), index))
+	return s.Last(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, from, int64(d), index) })
 }
 
 // reversed is self with the order of positions in dims reversed.
@@ -113,10 +107,7 @@ func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tens
 		s := within(c, op)
 		defer s.Close()
 		flipped := s.Keep(c.Flip(self, turned))
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		return s.last(c.Transpose(nil, flipped, dims[0], dims[1]))
+		return s.Last(func() (*tensor.Tensor, error) { return c.Transpose(nil, flipped, dims[0], dims[1]) })
 	case 2:
 		return reversed(c, op, self, dims...)
 	}

@@ -22,9 +22,6 @@ type scope struct {
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
 
-// last is the result of the last step, which writes to out itself.
-func (s *scope) last(t *tensor.Tensor, err error) (*tensor.Tensor, error) { return only(s.Op, t, err) }
-
 // only is the result of the only step of op.
 func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {

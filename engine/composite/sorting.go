@@ -23,7 +23,9 @@ func ArgsortStable(c aten.Ctx, self *tensor.Tensor, _ bool, dim int64, descendin
 func Msort(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "msort")
 	defer s.Close()
-	values, indices, err := c.Sort(out, nil, self, 0, false)
-	s.Keep(indices, err)
-	return s.last(values, s.Err)
+	return s.Last(func() (*tensor.Tensor, error) {
+		values, indices, err := c.Sort(out, nil, self, 0, false)
+		s.Keep(indices, nil)
+		return values, err
+	})
 }

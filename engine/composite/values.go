@@ -6,31 +6,14 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Allclose tells whether Isclose holds everywhere.
-func Allclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
-	s := within(c, "allclose")
-	defer s.Close()
-	near := s.Step(func() (*tensor.Tensor, error) { return c.Isclose(self, other, rtol, atol, equalNan) })
-	all := s.Step(func() (*tensor.Tensor, error) { return c.All(nil, near, nil, false) })
-	if s.Err != nil {
-		return false, s.Err
-	}
-	return truth(c, s.Op, all)
-}
-
 // IsNonzero tells whether the only element of self is not zero.
 func IsNonzero(c aten.Ctx, self *tensor.Tensor) (bool, error) {
 	if self.Numel() != 1 {
 		return false, status.Runtimef("is_nonzero: the truth of a tensor with %d elements is ambiguous; use any() or all()", self.Numel())
 	}
-	return truth(c, "is_nonzero", self)
-}
-
-// truth tells whether the only element of t is not zero.
-func truth(c aten.Ctx, op string, t *tensor.Tensor) (bool, error) {
-	v, err := c.Item(t)
+	v, err := c.Item(self)
 	if err != nil {
-		return false, status.In(op, err)
+		return false, status.In("is_nonzero", err)
 	}
 	return v.Bool(), nil
 }

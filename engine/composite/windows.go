@@ -32,10 +32,7 @@ func window(c aten.Ctx, op string, length int64, periodic bool, d dtype.DType, l
 		n++
 	}
 	x := s.Keep(c.Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.result(nil, s.cast(values(s, x, float64(n)), d))
+	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, s.cast(values(s, x, float64(n)), d)) })
 }
 
 // scaled is a*t + b.

@@ -4,11 +4,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -144,21 +141,4 @@ func write(_ string, w launch.Writing) error {
 		w.Set(bytes)
 	}
 	return nil
-}
-
-// rowMajor is t itself where its elements are in row-major order, and otherwise a copy.
-func rowMajor(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.IsContiguous() {
-		return t
-	}
-	return rowMajorCopy(s, t, t.DType())
-}
-
-// rowMajorCopy is a copy of t in dtype d and row-major order.
-func rowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	out := s.Keep(tensor.Empty(s.Op, t.Sizes(), d, device.Host))
-	if s.Err == nil {
-		s.Err = copyTo(s.Op, launch.Copying{To: out, From: t})
-	}
-	return out
 }

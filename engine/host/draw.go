@@ -22,12 +22,8 @@ func draw(op string, w launch.Drawing) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	filled := s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
-	if s.Err == nil {
-		s.Err = w.Fill(span(filled), each, false)
-	}
-	if s.Err == nil {
-		s.Err = copyTo(op, launch.Copying{To: t, From: filled})
-	}
+	s.Do(func() error { return w.Fill(span(filled), each, false) })
+	s.Do(func() error { return copyTo(op, launch.Copying{To: t, From: filled}) })
 	return s.Err
 }
 

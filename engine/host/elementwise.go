@@ -71,14 +71,19 @@ func anywhere(op string, w launch.Elementwise) (bool, error) {
 		return false, err
 	}
 	once(l)
-	var found atomic.Bool
+	return seek(l, func(flag *int64) bool { return *flag != 0 }) != nil, nil
+}
+
+// seek runs a kernel that leaves what it finds in its parameters, and gives those of a piece that found something, nil where none did.
+func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
+	var at atomic.Pointer[T]
 	split(l, func(piece *kernel.Loop) {
 		kernel.Elementwise(piece)
-		if *paramsOf[int64](piece) != 0 {
-			found.Store(true)
+		if p := *paramsOf[T](piece); found(&p) {
+			at.Store(&p)
 		}
 	})
-	return found.Load(), nil
+	return at.Load()
 }
 
 // prepare fills in l for a kernel, whose row is set, and its operands.

@@ -18,7 +18,6 @@ var bincountKernel, histogramKernel = kernel.Get("bincount"), kernel.Get("histog
 type histogramArgs struct {
 	in, weights, out, edges, bins uintptr
 	n, dims, place                int64
-	least, most                   int64
 	size, bad                     int64
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -17,6 +16,9 @@ import (
 
 // places mirrors place_params of places.h.
 type places struct{ step, size, bad, failed, checked int64 }
+
+// missed tells whether an index was out of range.
+func (p *places) missed() bool { return p.failed != 0 }
 
 const (
 	// An index whose elements are each used more than reuse times is checked once, into a copy.
@@ -56,14 +58,7 @@ func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, op
 	if err := prepare(op, l, k, compute, operands); err != nil {
 		return err
 	}
-	var found atomic.Pointer[places]
-	split(l, func(piece *kernel.Loop) {
-		kernel.Elementwise(piece)
-		if p := *paramsOf[places](piece); p.failed != 0 {
-			found.Store(&p)
-		}
-	})
-	if p := found.Load(); p != nil {
+	if p := seek(l, (*places).missed); p != nil {
 		return status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
 	}
 	return nil
@@ -134,19 +129,12 @@ func within(op string, w launch.Within) error {
 		return err
 	}
 	once(l)
-	var failed atomic.Bool
-	split(l, func(piece *kernel.Loop) {
-		kernel.Elementwise(piece)
-		if paramsOf[places](piece).failed != 0 {
-			failed.Store(true)
-		}
-	})
-	if !failed.Load() {
+	if seek(l, (*places).missed) == nil {
 		return nil
 	}
 	*p = start
 	kernel.Elementwise(l)
-	if p.failed == 0 { // it was written to meanwhile
+	if !p.missed() { // it was written to meanwhile
 		return nil
 	}
 	return w.Refusal(p.bad)

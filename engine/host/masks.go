@@ -123,9 +123,16 @@ func unravel(_ string, w launch.Coordinates) error {
 		return nil
 	}
 	columns := make([][]int64, dims)
-	step := w.Columns[0].Strides()[0]
-	for d, t := range w.Columns {
-		columns[d] = unsafe.Slice((*int64)(t.Data()), (t.Numel()-1)*step+1)
+	step := int64(1)
+	if w.To != nil {
+		step = w.To.Strides()[0]
+	}
+	for d := range columns {
+		if w.To == nil {
+			columns[d] = elements[int64](w.Columns[d])
+		} else {
+			columns[d] = unsafe.Slice((*int64)(unsafe.Add(w.To.Data(), 8*int64(d)*w.To.Strides()[1])), int64(len(numbers)-1)*step+1)
+		}
 	}
 	total := shape.Product(w.Sizes)
 	parallel.For(int64(len(numbers)), Grain/8, func(begin, end int64) {

@@ -14,9 +14,7 @@ type products struct{ owner.Scope }
 
 // copy writes t, broadcast, to c.
 func (s *products) copy(c, t *tensor.Tensor) {
-	if s.Err == nil {
-		s.Err = copyTo(s.Op, launch.Copying{To: c, From: t})
-	}
+	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: c, From: t}) })
 }
 
 // matrices is a batch of matrices; strides count elements.

@@ -66,7 +66,7 @@ func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scal
 		t *tensor.Tensor
 	}{{&ma, a}, {&mb, b}} {
 		if _, _, ok := x.m.leading(); !ok {
-			if whole := rowMajorCopy(&s.Scope, x.t, d); s.Err == nil {
+			if whole := launch.RowMajorCopy(&s.Scope, x.t, d); s.Err == nil {
 				*x.m = matricesOf(whole)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -74,7 +75,7 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 		if s.Err != nil {
 			return
 		}
-		whole := rowMajorCopy(&s.Scope, a, fn.left)
+		whole := launch.RowMajorCopy(&s.Scope, a, fn.left)
 		if s.Err != nil {
 			return
 		}

@@ -36,40 +36,42 @@ type dim struct {
 	out      [2]int64
 }
 
-// dimList holds the dimensions of a reduction, fastest first, neighbours joined.
-type dimList struct{ dims []dim }
+// dimList holds the dimensions of a reduction, fastest first, neighbours joined. Its methods give lists, not change one: a buffer that
+// is reached through a pointer would not stay on the stack.
+type dimList []dim
 
-// add inserts d by its stride in the input.
-func (l *dimList) add(d dim) {
-	i := len(l.dims)
-	l.dims = append(l.dims, d)
-	for ; i > 0 && (l.dims[i-1].in > d.in || l.dims[i-1].in == d.in && l.dims[i-1].out[0] > d.out[0]); i-- {
-		l.dims[i] = l.dims[i-1]
+// with is l with d inserted by its stride in the input.
+func (l dimList) with(d dim) dimList {
+	i := len(l)
+	l = append(l, d)
+	for ; i > 0 && (l[i-1].in > d.in || l[i-1].in == d.in && l[i-1].out[0] > d.out[0]); i-- {
+		l[i] = l[i-1]
 	}
-	l.dims[i] = d
+	l[i] = d
+	return l
 }
 
-// join merges neighbours that continue each other.
-func (l *dimList) join() {
-	if len(l.dims) < 2 {
-		return
+// joined is l with neighbours that continue each other merged.
+func (l dimList) joined() dimList {
+	if len(l) < 2 {
+		return l
 	}
 	k := 0
-	for _, d := range l.dims[1:] {
-		p := &l.dims[k]
+	for _, d := range l[1:] {
+		p := &l[k]
 		if d.in == p.in*p.size && d.out[0] == p.out[0]*p.size && d.out[1] == p.out[1]*p.size {
 			p.size *= d.size
 			continue
 		}
 		k++
-		l.dims[k] = d
+		l[k] = d
 	}
-	l.dims = l.dims[:k+1]
+	return l[:k+1]
 }
 
-func (l *dimList) numel() int64 {
+func (l dimList) numel() int64 {
 	n := int64(1)
-	for _, d := range l.dims {
+	for _, d := range l {
 		n *= d.size
 	}
 	return n
@@ -83,7 +85,7 @@ func reduce(op string, w launch.Reduction) error {
 	}
 	in := w.In
 	var buffer [2][6]dim // more dimensions go to the heap
-	kept, reduced := dimList{buffer[0][:0]}, dimList{buffer[1][:0]}
+	kept, reduced := dimList(buffer[0][:0]), dimList(buffer[1][:0])
 	at := [2]int{}
 	for d, size := range in.Sizes() {
 		entry := dim{size: size, in: in.Strides()[d] * in.DType().Size()}
@@ -98,19 +100,18 @@ func reduce(op string, w launch.Reduction) error {
 		case size == 1:
 		case w.Mask[d]:
 			entry.out = [2]int64{}
-			reduced.add(entry)
+			reduced = reduced.with(entry)
 		default:
-			kept.add(entry)
+			kept = kept.with(entry)
 		}
 	}
-	kept.join()
-	reduced.join()
+	kept, reduced = kept.joined(), reduced.joined()
 	outputs, count := kept.numel(), reduced.numel()
 	if outputs == 0 {
 		return nil
 	}
 	if count == 0 {
-		reduced.dims = []dim{{}} // nobody walks the other sizes, however large they are
+		reduced = dimList{{}} // nobody walks the other sizes, however large they are
 	}
 	l := reductions.Get().(*kernel.Reduction)
 	defer reductions.Put(l)
@@ -123,17 +124,17 @@ func reduce(op string, w launch.Reduction) error {
 		}
 	}
 	l.Params = w.Params
-	l.Kept, l.Reduced = int32(len(kept.dims)), int32(max(len(reduced.dims), 1))
-	for i, d := range kept.dims {
+	l.Kept, l.Reduced = int32(len(kept)), int32(max(len(reduced), 1))
+	for i, d := range kept {
 		l.KeptSizes[i], l.KeptIn[i], l.KeptOut[0][i], l.KeptOut[1][i] = d.size, d.in, d.out[0], d.out[1]
 	}
 	l.ReducedSizes[0], l.ReducedIn[0] = 1, 0
-	for i, d := range reduced.dims {
+	for i, d := range reduced {
 		l.ReducedSizes[i], l.ReducedIn[i] = d.size, d.in
 	}
 	l.Columns = 0
-	if len(kept.dims) > 0 && sideBySide(&kept.dims[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
-		l.Columns = kept.dims[0].size
+	if len(kept) > 0 && sideBySide(&kept[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
+		l.Columns = kept[0].size
 	}
 	if outputs*count < 2*Grain {
 		kernel.Call(reduceDriver, unsafe.Pointer(l))

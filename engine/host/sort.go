@@ -46,7 +46,7 @@ func sort(op string, w launch.Sorting) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	in := rowMajor(&s, lines)
+	in := launch.RowMajor(&s, lines, lines.DType())
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
 		targets[i] = s.Keep(view.Permute(op, t, order...))

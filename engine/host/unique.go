@@ -146,7 +146,7 @@ func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return rowMajorCopy(&s.Scope, part, t.DType())
+	return launch.RowMajorCopy(&s.Scope, part, t.DType())
 }
 
 var memberKernel = kernel.Get("member")

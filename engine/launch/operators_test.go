@@ -4,13 +4,17 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/launch"
 )
 
 // allowed are the files of operators that touch bytes, with what they do.
@@ -27,8 +31,24 @@ var allowed = map[string]string{
 	"../ops/types.go host":           "links the device that every build has",
 }
 
+// No kernel has more operands than work can hand over.
+func TestKernelsFitTheirWork(t *testing.T) {
+	units, err := filepath.Glob("../kernel/src/units/*.h")
+	require.NoError(t, err)
+	signatures := 0
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`\{"(\w+)", "([^"]*[=>][^"]*)"`).FindAllStringSubmatch(string(text), -1) {
+			signatures++
+			assert.LessOrEqual(t, len(m[2])-1, launch.MaxOperands, "%s of %s", m[1], unit)
+		}
+	}
+	assert.NotZero(t, signatures)
+}
+
 // known are what operators may use of engine/kernel: descriptions of kernels.
-var known = []string{"Get", "Kernel", "MaxOperands"}
+var known = []string{"Get", "Kernel"}
 
 // readers are the methods of tensors and storages that lead to bytes.
 var readers = []string{"Data", "Bytes", "At", "IsMeta"}

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -31,4 +32,19 @@ func Ints(op string, t *tensor.Tensor) ([]int64, error) {
 // WriteInts hands the elements of a contiguous int64 tensor to a function that sets them all.
 func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
 	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})
+}
+
+// RowMajor keeps t with its elements in row-major order and in dtype d: t itself where it is that already, and otherwise a copy.
+func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || t.DType() == d && t.IsContiguous() {
+		return t
+	}
+	return RowMajorCopy(s, t, d)
+}
+
+// RowMajorCopy keeps a copy of t in dtype d and row-major order.
+func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	out := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, t.Device()) })
+	s.Do(func() error { return Copy(s.Op, out, t) })
+	return out
 }

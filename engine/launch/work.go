@@ -9,12 +9,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
+// MaxOperands is the most operands that an elementwise kernel has. Work is handed over by value, which few keep cheap.
+const MaxOperands = 4
+
 // Elementwise runs a kernel in dtype Compute over operands, outputs first, which all broadcast to the shape of the first. Their dtypes
 // may differ from those that the kernel computes in, but for operands that a block cannot stand in for.
 type Elementwise struct {
 	Kernel   *kernel.Kernel
 	Compute  dtype.DType
-	Operands [kernel.MaxOperands]*tensor.Tensor
+	Operands [MaxOperands]*tensor.Tensor
 	Params   *Params // nil are zeros
 }
 
@@ -139,10 +142,12 @@ type Placement struct {
 	Fits             func(set int64) error
 }
 
-// Coordinates writes the coordinates of row-major numbers in a shape: Columns has a tensor of one dimension for each of Sizes.
+// Coordinates writes the coordinates of row-major numbers in a shape to the columns of To, one for each of Sizes, or to Columns, which
+// are tensors of one dimension.
 type Coordinates struct {
 	Numbers *tensor.Tensor // contiguous
 	Sizes   []int64
+	To      *tensor.Tensor
 	Columns []*tensor.Tensor
 }
 

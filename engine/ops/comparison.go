@@ -39,6 +39,18 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	}, self, other)
 }
 
+// Allclose tells whether Isclose holds everywhere.
+func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
+	s := within("allclose")
+	defer s.Close()
+	near := s.Keep(Isclose(self, other, rtol, atol, equalNan))
+	if s.Err != nil {
+		return false, s.Err
+	}
+	found, err := anywhere(s.Op, hasZero, dtype.Bool, near)
+	return !found, err
+}
+
 // classify runs p on dtypes that it has a kernel for; every element of the others gives v.
 func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, error) {
 	if p.kernel.Has(self.DType().Compute()) {

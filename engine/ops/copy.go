@@ -59,9 +59,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if out == nil {
 		to = s.Keep(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
 	}
-	if s.Err == nil {
-		s.Err = launch.On(to).Fill("fill_", launch.Filling{To: to, From: value})
-	}
+	s.Do(func() error { return launch.On(to).Fill("fill_", launch.Filling{To: to, From: value}) })
 	if out != nil {
 		return s.in(out)
 	}

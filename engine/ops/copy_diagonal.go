@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -65,10 +63,7 @@ func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	s := within("diagflat")
 	defer s.Close()
 	flat := s.reshape(self, self.Numel())
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return Diag(nil, flat, offset)
+	return s.Last(func() (*tensor.Tensor, error) { return Diag(nil, flat, offset) })
 }
 
 // replace writes src to the part of to that see views.
@@ -123,38 +118,7 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 	s := within(op)
 	defer s.Close()
 	to := s.fresh(s.Keep(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
-	if s.Err == nil {
-		s.Err = to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset())
-	}
+	s.Do(func() error { return to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()) })
 	s.replace(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
 	return s.Give(to)
-}
-
-// UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
-func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, error) {
-	const op = "unravel_index"
-	if !indices.DType().IsIntegral() {
-		return nil, status.Typef("%s: expected integer indices, but got %v", op, indices.DType())
-	}
-	total, err := shape.Numel(op, sizes)
-	if err != nil {
-		return nil, err
-	}
-	s := within(op)
-	defer s.Close()
-	flat := s.fresh(indices, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
-		return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
-	}})
-	// As PyTorch's, the coordinates of an index lie side by side.
-	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
-	rows := s.reshape(all, flat.Numel(), int64(len(sizes)))
-	s.unravel(flat, sizes, s.columns(rows, len(sizes)))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return Unbind(all, -1)
 }

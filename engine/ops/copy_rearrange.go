@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -108,9 +109,7 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	s := within(op)
 	defer s.Close()
 	out := s.Keep(emptyLike(op, self, self.DType(), self.Device(), shape.Preserve))
-	if s.Err == nil {
-		s.Err = launch.On(out).Copy(op, launch.Copying{To: out, From: self, Flipped: mask})
-	}
+	s.Do(func() error { return launch.On(out).Copy(op, launch.Copying{To: out, From: self, Flipped: mask}) })
 	return s.Give(out)
 }
 
@@ -138,9 +137,9 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (
 	if s.Err == nil && (out != self || !out.IsContiguous()) {
 		work = s.fresh(self, self.DType())
 	}
-	if s.Err == nil {
-		s.Err = launch.On(work).Triangle(op, launch.Triangle{To: work, Diagonal: diagonal, Below: below})
-	}
+	s.Do(func() error {
+		return launch.On(work).Triangle(op, launch.Triangle{To: work, Diagonal: diagonal, Below: below})
+	})
 	if work == out {
 		return s.in(out)
 	}
@@ -171,18 +170,13 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 	}
 	f := shape.SuggestFormat(self.Sizes(), self.Strides())
 	strides, err := shape.FormatStrides(op, sizes, f)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkFits(op, value, self.DType()); err != nil {
+	if err = cmp.Or(err, checkFits(op, value, self.DType())); err != nil {
 		return nil, err
 	}
 	s := within(op)
 	defer s.Close()
 	out := s.Keep(tensor.EmptyStrided(op, sizes, strides, self.DType(), self.Device()))
-	if s.Err == nil {
-		s.Err = fillWith(out, value)
-	}
+	s.Do(func() error { return fillWith(out, value) })
 	if s.Err != nil || out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
 		return s.Give(out)
 	}

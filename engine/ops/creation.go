@@ -136,18 +136,13 @@ func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, 
 func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	const op = "scalar_tensor"
 	d, dev, err := options(op, d, dtype.Default(), layout, dev)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkOne(op, value, d); err != nil {
+	if err = cmp.Or(err, checkOne(op, value, d)); err != nil {
 		return nil, err
 	}
 	s := within(op)
 	defer s.Close()
 	t := s.Keep(tensor.Empty(op, nil, d, dev))
-	if s.Err == nil {
-		s.Err = fillWith(t, value)
-	}
+	s.Do(func() error { return fillWith(t, value) })
 	return s.Give(t)
 }
 

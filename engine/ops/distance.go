@@ -85,9 +85,9 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 		k = euclideanKernel
 		a, b = s.squares(out, a, b)
 	}
-	if s.Err == nil {
-		s.Err = launch.On(out).Distance(op, launch.Distance{Kernel: k, To: out, A: a, B: b, P: p})
-	}
+	s.Do(func() error {
+		return launch.On(out).Distance(op, launch.Distance{Kernel: k, To: out, A: a, B: b, P: p})
+	})
 	return s.result(nil, s.cast(out, d))
 }
 

@@ -18,9 +18,7 @@ func fileBytes(op string, size int64, write func(io.WriterAt) error) (*tensor.Te
 	s := within(op)
 	defer s.Close()
 	t := s.Keep(tensor.Empty(op, []int64{size}, dtype.Uint8, device.Host))
-	if s.Err == nil {
-		s.Err = write(file.Buffer(t.Storage().Bytes()))
-	}
+	s.Do(func() error { return write(file.Buffer(t.Storage().Bytes())) })
 	return s.Give(t)
 }
 

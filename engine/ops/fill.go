@@ -1,10 +1,8 @@
 package ops
 
 import (
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -32,15 +30,4 @@ func overflow(op string, value dtype.Scalar, d dtype.DType) error {
 // fillWith writes one value everywhere.
 func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 	return launch.On(self).Fill("fill_", launch.Filling{To: self, Value: value})
-}
-
-// single makes a zero-dim tensor of one value.
-func single(op string, value dtype.Scalar, d dtype.DType) (*tensor.Tensor, error) {
-	s := owner.Scope{Op: op}
-	defer s.Close()
-	t := s.Keep(tensor.Empty(op, nil, d, device.Host))
-	if s.Err == nil {
-		s.Err = fillWith(t, value)
-	}
-	return s.Give(t)
 }

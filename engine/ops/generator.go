@@ -40,9 +40,9 @@ func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	s := within("generator_get_state")
 	defer s.Close()
 	bytes := s.Keep(tensor.Empty(s.Op, []int64{int64(len(state))}, dtype.Uint8, device.Host))
-	if s.Err == nil {
-		s.Err = launch.On(bytes).Write(s.Op, launch.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
-	}
+	s.Do(func() error {
+		return launch.On(bytes).Write(s.Op, launch.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
+	})
 	return s.Give(bytes)
 }
 

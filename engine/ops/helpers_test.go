@@ -35,6 +35,13 @@ func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
 	return unsafe.Add(t.Data(), i*t.DType().Size())
 }
 
+// rowMajorCopy is a copy of t in dtype d and row-major order.
+func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(op)
+	defer s.Close()
+	return s.Give(s.fresh(t, d))
+}
+
 // ramp makes a contiguous tensor whose elements are some fixed uneven numbers around 0.
 func ramp(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	t.Helper()
@@ -52,7 +59,7 @@ func ramp(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 // flat lists the elements of x in row-major order.
 func flat(t *testing.T, x *tensor.Tensor) []float64 {
 	t.Helper()
-	whole, err := rowMajor("test", x, dtype.Float64)
+	whole, err := rowMajorCopy("test", x, dtype.Float64)
 	require.NoError(t, err)
 	defer whole.Release()
 	return append([]float64{}, elements[float64](whole)...)

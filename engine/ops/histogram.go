@@ -57,10 +57,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = launch.On(in).Count(op, launch.Counting{To: counts, In: in, Weights: weights})
+	s.Do(func() error { return launch.On(in).Count(op, launch.Counting{To: counts, In: in, Weights: weights}) })
 	return s.Give(s.cast(counts, result))
 }
 
@@ -90,9 +87,6 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	}
 	edges := s.equalEdges(values, []int64{bins}, ranges, d)
 	hist := s.histogram(values, edges, nil, false, launch.ByDivision)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return s.result(out, s.cast(hist, d))
 }
 
@@ -269,7 +263,7 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 			s.Err = oneDevice(s.Op, values, b)
 		}
 		if s.Err == nil {
-			edges[i] = s.Keep(rowMajorCopy(s.Op, b, b.DType()))
+			edges[i] = s.fresh(b, b.DType())
 		}
 	}
 	return edges
@@ -290,9 +284,9 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 	if weight != nil {
 		weight = s.cast(weight, d)
 	}
-	if s.Err == nil {
-		s.Err = launch.On(in).Histogram(s.Op, launch.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
-	}
+	s.Do(func() error {
+		return launch.On(in).Histogram(s.Op, launch.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
+	})
 	hist := s.cast(sums, d)
 	if density && s.Err == nil {
 		total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, hist, nil, false, dtype.None) })

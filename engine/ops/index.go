@@ -120,7 +120,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 		default:
 			t := item.Tensor
 			if item.Kind == IndexBool {
-				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool); s.Err != nil {
+				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host); s.Err != nil {
 					return nil, nil
 				}
 			}
@@ -229,9 +229,9 @@ func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []i
 	sum := s.Keep(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
-		if s.Err == nil {
-			s.Err = launch.On(sum).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
-		}
+		s.Do(func() error {
+			return launch.On(sum).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
+		})
 		a.size += (x.size - 1) * x.stride
 	}
 	a.index = spread(sum)
@@ -332,7 +332,7 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 		return err
 	}
 	if len(selectors) > 0 {
-		s.putAdvanced(base, selectors, s.single(value, self.DType()), false)
+		s.putAdvanced(base, selectors, s.single(value, self.DType(), self.Device()), false)
 	} else if s.Err = iter.Fillable(s.Op, base); s.Err == nil {
 		s.Err = fillWith(base, value)
 	}
@@ -386,10 +386,8 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if value.DType() != base.DType() && value.Numel() == 1 && launch.Known(value) && !accumulate && onlyMasks(selectors) {
 		// As in PyTorch, one element is converted.
 		v := s.item(value)
-		if s.Err == nil {
-			s.Err = checkFits(s.Op, v, base.DType())
-		}
-		if value = s.single(v, base.DType()); s.Err != nil {
+		s.Do(func() error { return checkFits(s.Op, v, base.DType()) })
+		if value = s.single(v, base.DType(), base.Device()); s.Err != nil {
 			return
 		}
 	}

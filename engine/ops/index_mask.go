@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -38,15 +39,8 @@ func (s *scope) nonzeroColumns(t *tensor.Tensor) []*tensor.Tensor {
 			return nil
 		}
 	}
-	s.unravel(flat, t.Sizes(), columns)
+	s.Err = launch.On(flat).Unravel(s.Op, launch.Coordinates{Numbers: flat, Sizes: t.Sizes(), Columns: columns})
 	return columns
-}
-
-// unravel writes the coordinates of row-major numbers, a column for each dimension.
-func (s *scope) unravel(numbers *tensor.Tensor, sizes []int64, columns []*tensor.Tensor) {
-	if s.Err == nil {
-		s.Err = launch.On(numbers).Unravel(s.Op, launch.Coordinates{Numbers: numbers, Sizes: sizes, Columns: columns})
-	}
 }
 
 // Nonzero lists the positions of the elements that are not zero, a row for each.
@@ -58,18 +52,13 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
-	n, dims := flat.Numel(), self.Dim()
-	rows := s.Keep(tensor.EmptyStrided(s.Op, []int64{n, int64(dims)}, []int64{1, n}, dtype.Int64, self.Device()))
-	s.unravel(flat, self.Sizes(), s.columns(rows, dims))
-	return s.result(out, rows, self)
-}
-
-// columns views the columns of a matrix.
-func (s *scope) columns(t *tensor.Tensor, n int) (all []*tensor.Tensor) {
-	for i := range n {
-		all = append(all, s.at(t, 1, int64(i)))
+	rows, sizes, strides := flat, []int64{flat.Numel(), int64(self.Dim())}, []int64{1, flat.Numel()}
+	if self.Dim() == 1 {
+		s.Err = rows.SetGeometry(s.Op, sizes, strides, 0)
+	} else if rows = s.Keep(tensor.EmptyStrided(s.Op, sizes, strides, dtype.Int64, self.Device())); s.Err == nil {
+		s.Err = launch.On(flat).Unravel(s.Op, launch.Coordinates{Numbers: flat, Sizes: self.Sizes(), To: rows})
 	}
-	return all
+	return s.result(out, rows, self)
 }
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
@@ -77,10 +66,37 @@ func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := within("nonzero")
 	defer s.Close()
 	places := s.vector(self)
+	return s.GiveAll(s.nonzeroColumns(places))
+}
+
+// UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
+func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, error) {
+	const op = "unravel_index"
+	if !indices.DType().IsIntegral() {
+		return nil, status.Typef("%s: expected integer indices, but got %v", op, indices.DType())
+	}
+	total, err := shape.Numel(op, sizes)
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	flat := s.fresh(indices, dtype.Int64)
+	s.Do(func() error {
+		return launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
+			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
+		}})
+	})
+	// As PyTorch's, the coordinates of an index lie side by side.
+	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
+	rows := s.reshape(all, indices.Numel(), int64(len(sizes)))
+	s.Do(func() error {
+		return launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
+	})
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return s.GiveAll(s.nonzeroColumns(places))
+	return Unbind(all, -1)
 }
 
 // selectByMask gathers the elements whose mask, of self's shape, is set, in row-major order.
@@ -105,11 +121,8 @@ func wantBool(op string, mask *tensor.Tensor) error {
 // MaskedSelect gathers the elements whose mask is set; the shapes broadcast.
 func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_select"
-	if err := wantBool(op, mask); err != nil {
-		return nil, err
-	}
 	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
-	if err != nil {
+	if err = cmp.Or(wantBool(op, mask), err); err != nil {
 		return nil, err
 	}
 	s := within(op)
@@ -134,18 +147,13 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 	} else {
 		s.Err = err
 	}
-	if s.Err == nil {
-		s.Err = elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask)
-	}
+	s.Do(func() error { return elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask) })
 }
 
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
 func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_fill"
-	if err := oneDevice(op, self, mask); err != nil {
-		return nil, err
-	}
-	if err := wantBool(op, mask); err != nil {
+	if err := cmp.Or(oneDevice(op, self, mask), wantBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if value.Dim() != 0 {
@@ -176,10 +184,7 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 // MaskedScatter writes the elements of source, one after another, where mask is set.
 func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_scatter"
-	if err := oneDevice(op, self, mask, source); err != nil {
-		return nil, err
-	}
-	if err := wantBool(op, mask); err != nil {
+	if err := cmp.Or(oneDevice(op, self, mask, source), wantBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if self.DType() != source.DType() {

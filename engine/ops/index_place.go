@@ -86,9 +86,9 @@ func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRang
 		return nil
 	}
 	t := s.Keep(converted(s.Op, index, dtype.Int64))
-	if s.Err == nil {
-		s.Err = launch.On(t).Within(s.Op, launch.Within{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
-	}
+	s.Do(func() error {
+		return launch.On(t).Within(s.Op, launch.Within{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
+	})
 	return t
 }
 

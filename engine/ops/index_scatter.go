@@ -172,7 +172,7 @@ func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, in
 	join := place.joining(&s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
-		place.write(&s.scope, work, s.single(identity(name, d), d))
+		place.write(&s.scope, work, s.single(identity(name, d), d, work.Device()))
 	}
 	if s.Err == nil {
 		join()
@@ -188,7 +188,7 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 		return nil
 	}
 	counts := s.Keep(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
-	one := s.single(dtype.IntScalar(1), dtype.Int64)
+	one := s.single(dtype.IntScalar(1), dtype.Int64, work.Device())
 	if s.Err == nil {
 		placeAlong(counts, s.d, s.index).combine(&s.scope, scatterAdd, counts, one)
 	}
@@ -227,11 +227,8 @@ func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run f
 	}
 	s := within(op)
 	defer s.Close()
-	source := s.expand(s.single(value, self.DType()), index.Sizes())
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return run(source)
+	source := s.expand(s.single(value, self.DType(), self.Device()), index.Sizes())
+	return s.Last(func() (*tensor.Tensor, error) { return run(source) })
 }
 
 // ScatterValue writes one number to the positions that index names along dim.
@@ -300,7 +297,7 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 		if err := checkFits(op, alpha, self.DType()); err != nil {
 			return nil, err
 		}
-		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType())); factor.Err != nil {
+		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType(), self.Device())); factor.Err != nil {
 			return nil, factor.Err
 		}
 	}
@@ -333,10 +330,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		return nil, err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	if err := vector(op, index); err != nil {
+	if err = cmp.Or(err, vector(op, index)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -364,7 +358,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		if index.Numel() == 0 || to.Numel() == 0 {
 			return
 		}
-		work, one := s.vector(to), s.single(number, self.DType())
+		work, one := s.vector(to), s.single(number, self.DType(), self.Device())
 		if s.Err != nil {
 			return
 		}
@@ -379,10 +373,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 // Put writes source to the elements that index names by their row-major numbers.
 func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	const op = "put"
-	if err := oneDevice(op, self, index, source); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, index, false); err != nil {
+	if err := cmp.Or(oneDevice(op, self, index, source), wantIndex(op, index, false)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -402,9 +393,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
 		values := s.fresh(source, source.DType())
-		if s.Err == nil {
-			s.Err = values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0)
-		}
+		s.Do(func() error { return values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0) })
 		place, work := s.apartFrom(to, at), s.cast(to, to.DType())
 		if s.Err != nil {
 			return

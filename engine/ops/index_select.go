@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/iter"
@@ -30,18 +31,12 @@ func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (
 
 // gather is Gather for other operators; wrap lets negative positions count from the end.
 func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
-	if err := oneDevice(op, self, index); err != nil {
-		return nil, err
-	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
+	if err = cmp.Or(oneDevice(op, self, index), err); err != nil {
 		return nil, err
 	}
 	if index.Numel() > 0 {
-		if err := wantIndex(op, index, true); err != nil {
-			return nil, err
-		}
-		if err := fitsBeside(op, self, index, d); err != nil {
+		if err := cmp.Or(wantIndex(op, index, true), fitsBeside(op, self, index, d)); err != nil {
 			return nil, err
 		}
 	}
@@ -96,13 +91,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 		return nil, err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	if err := vector(op, index); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, index, true); err != nil {
+	if err = cmp.Or(err, vector(op, index), wantIndex(op, index, true)); err != nil {
 		return nil, err
 	}
 	sizes := slices.Clone(self.Sizes())
@@ -120,10 +109,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 // Take reads elements by their row-major numbers.
 func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "take"
-	if err := oneDevice(op, self, index); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, index, false); err != nil {
+	if err := cmp.Or(oneDevice(op, self, index), wantIndex(op, index, false)); err != nil {
 		return nil, err
 	}
 	if self.Numel() == 0 && index.Numel() > 0 {
@@ -144,20 +130,14 @@ func flattened(self, index *tensor.Tensor) *indexed {
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
 func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 	const op = "take_along_dim"
-	if err := oneDevice(op, self, indices); err != nil {
-		return nil, err
-	}
-	if err := wantIndex(op, indices, false); err != nil {
+	if err := cmp.Or(oneDevice(op, self, indices), wantIndex(op, indices, false)); err != nil {
 		return nil, err
 	}
 	s := within(op)
 	defer s.Close()
 	if dim.IsNone() {
 		flat, index := s.reshape(self, self.Numel()), s.reshape(indices, indices.Numel())
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		return gather(op, out, flat, 0, index, true)
+		return s.Last(func() (*tensor.Tensor, error) { return gather(op, out, flat, 0, index, true) })
 	}
 	if self.Dim() != indices.Dim() {
 		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
@@ -179,8 +159,5 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 	from := s.expand(self, common)
 	common[d] = indices.Sizes()[d]
 	index := s.expand(indices, common)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return gather(op, out, from, int64(d), index, true)
+	return s.Last(func() (*tensor.Tensor, error) { return gather(op, out, from, int64(d), index, true) })
 }

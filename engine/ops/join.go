@@ -208,10 +208,12 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	s := within(op)
 	defer s.Close()
 	index := s.Keep(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, self.Device()))
+	s.Do(func() error {
+		return launch.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
+	})
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	s.Err = launch.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
 	out := s.empty(self, self.DType(), index.Sizes()...)
 	if s.Err == nil {
 		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}

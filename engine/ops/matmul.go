@@ -79,9 +79,9 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
 		self = s.fresh(self, self.DType())
 	}
-	if s.Err == nil {
-		s.Err = launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
-	}
+	s.Do(func() error {
+		return launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
+	})
 }
 
 // checkProduct refuses operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to
@@ -131,10 +131,7 @@ func wantDims(op, name string, t *tensor.Tensor, n int) error {
 
 // checkMatrices refuses operands that cannot be multiplied as batch+2-dimensional matrices.
 func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error {
-	if err := wantDims(op, nameA, a, dims); err != nil {
-		return err
-	}
-	if err := wantDims(op, nameB, b, dims); err != nil {
+	if err := cmp.Or(wantDims(op, nameA, a, dims), wantDims(op, nameB, b, dims)); err != nil {
 		return err
 	}
 	sa, sb := a.Sizes(), b.Sizes()
@@ -202,10 +199,9 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	defer e.Close()
 	a := e.reshape(e.permute(batch1, 1, 0, 2), rows, inner)
 	b := e.reshape(batch2, inner, cols)
-	if e.Err != nil {
-		return nil, e.Err
-	}
-	return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
+	return e.Last(func() (*tensor.Tensor, error) {
+		return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
+	})
 }
 
 // addbmmEach adds one product after the other, rounding to 16 bits in between as PyTorch does.
@@ -251,10 +247,7 @@ func Mv(out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if err := wantDims(op, "mat", mat, 2); err != nil {
-		return nil, err
-	}
-	if err := wantDims(op, "vec", vec, 1); err != nil {
+	if err := cmp.Or(wantDims(op, "mat", mat, 2), wantDims(op, "vec", vec, 1)); err != nil {
 		return nil, err
 	}
 	n, k := mat.Sizes()[0], mat.Sizes()[1]
@@ -368,7 +361,7 @@ func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *te
 	if s.Err != nil || factor.Equal(1) {
 		return t
 	}
-	return s.Binary(Mul, t, s.single(factor, d))
+	return s.Binary(Mul, t, s.single(factor, d, t.Device()))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.

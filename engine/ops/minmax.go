@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"cmp"
+
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -42,11 +44,8 @@ func wantOrder(op string, t *tensor.Tensor) error {
 
 // extremeDims marks the dimensions that an operator takes extremes over.
 func extremeDims(op string, self *tensor.Tensor, dim []int64) ([]bool, error) {
-	if err := wantOrder(op, self); err != nil {
-		return nil, err
-	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
-	if err != nil {
+	if err = cmp.Or(wantOrder(op, self), err); err != nil {
 		return nil, err
 	}
 	return mask, checkNotEmpty(op, self, mask, len(dim) == 0)
@@ -54,10 +53,7 @@ func extremeDims(op string, self *tensor.Tensor, dim []int64) ([]bool, error) {
 
 func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	mask, err := extremeDims(op, self, dim)
-	if err != nil {
-		return nil, err
-	}
-	if err := iter.SameDType(op, out, self.DType()); err != nil {
+	if err = cmp.Or(err, iter.SameDType(op, out, self.DType())); err != nil {
 		return nil, err
 	}
 	return r.reduce(op, out, self, mask, keepdim, self.DType(), self.DType())
@@ -126,10 +122,7 @@ func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, d
 		return nil, nil, err
 	}
 	mask, err := oneDim(op, self, Int(dim))
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := checkNotEmpty(op, self, mask, false); err != nil {
+	if err = cmp.Or(err, checkNotEmpty(op, self, mask, false)); err != nil {
 		return nil, nil, err
 	}
 	return pair(op, r, valuesIndices, outValues, outIndices, self, dtype.Int64, mask, keepdim)

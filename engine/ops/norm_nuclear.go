@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -28,10 +29,7 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 		return nil, status.Runtimef("%s: the nuclear norm needs two dimensions, got %v of a tensor of shape %v", op, dim, self.Sizes())
 	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), false)
-	if err != nil {
-		return nil, err
-	}
-	if err := iter.SameDType(op, out, d.ToReal()); err != nil {
+	if err = cmp.Or(err, iter.SameDType(op, out, d.ToReal())); err != nil {
 		return nil, err
 	}
 	// The vectors to make orthogonal are the fewer ones of rows and columns.
@@ -48,14 +46,8 @@ func nuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	s := within(op)
 	defer s.Close()
 	matrices := s.Keep(view.Permute(op, self, append(slices.Clone(order), both...)...))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	matrices = s.cast(matrices, dtype.Complex128)
 	norms := s.empty(self, dtype.Float64, sizes...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = launch.On(norms).Singular(op, launch.SingularSums{To: norms, Matrices: matrices})
+	s.Do(func() error { return launch.On(norms).Singular(op, launch.SingularSums{To: norms, Matrices: matrices}) })
 	return s.result(out, s.reshape(s.cast(norms, d.ToReal()), reducedSizes(self.Sizes(), mask, keepdim)...))
 }

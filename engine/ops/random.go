@@ -84,9 +84,7 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 	s := within(op)
 	defer s.Close()
 	t := s.Keep(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
-	if s.Err == nil {
-		s.Err = drawInto(op, t, nil, draw)
-	}
+	s.Do(func() error { return drawInto(op, t, nil, draw) })
 	return s.Give(t)
 }
 
@@ -223,12 +221,10 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	weights := s.cast(self, self.DType())
 	if out != nil && s.Err == nil {
 		if s.Err = checkEach("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
-			weights = s.Keep(rowMajorCopy("multinomial", self, self.DType()))
+			weights = s.fresh(self, self.DType())
 		}
 	}
-	if s.Err == nil {
-		s.Err = iter.SameDType("multinomial", out, dtype.Int64)
-	}
+	s.Do(func() error { return iter.SameDType("multinomial", out, dtype.Int64) })
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -89,10 +89,7 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		defer s.Close()
 		none, missing := s.Number(dtype.IntScalar(0)), s.Keep(Isnan(self))
 		numbers := s.Step(func() (*tensor.Tensor, error) { return Where(nil, missing, none, self) })
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		return Sum(out, numbers, dim, keepdim, d)
+		return s.Last(func() (*tensor.Tensor, error) { return Sum(out, numbers, dim, keepdim, d) })
 	}
 	return nansumOf.reduceRounded("nansum", out, self, mask, keepdim, d, d)
 }

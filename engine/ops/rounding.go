@@ -112,10 +112,7 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("clamp")
 	defer s.Close()
 	low, high = s.bound(self, low, true), s.bound(self, high, false)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return clampTensor.run(out, nil, self, low, high)
+	return s.Last(func() (*tensor.Tensor, error) { return clampTensor.run(out, nil, self, low, high) })
 }
 
 // bound is a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -42,16 +43,13 @@ func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, di
 // scan fills out, of dtype d and self's shape, by a kernel along dim.
 func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	at, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	if err := iter.SameDType(op, out, d); err != nil {
+	if err = cmp.Or(err, iter.SameDType(op, out, d)); err != nil {
 		return nil, err
 	}
 	s := within(op)
 	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
-		return s.result(out, s.Keep(rowMajorCopy(op, self, d)))
+		return s.result(out, s.fresh(self, d))
 	}
 	compute := k.Compute(d)
 	if _, err := k.For(op, compute); err != nil {

@@ -72,12 +72,12 @@ func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.T
 
 // cast is t in dtype d, row-major.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return rowMajor(s.Op, t, d) })
+	return launch.RowMajor(&s.Scope, t, d)
 }
 
 // fresh is a copy of t in dtype d and row-major order, in memory of its own.
 func (s *scope) fresh(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return rowMajorCopy(s.Op, t, d) })
+	return launch.RowMajorCopy(&s.Scope, t, d)
 }
 
 // expand views t with its dimensions of size 1 repeated, and leading ones added.
@@ -101,8 +101,10 @@ func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
 }
 
 // single is a zero-dim tensor of one value.
-func (s *scope) single(v dtype.Scalar, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return single(s.Op, v, d) })
+func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
+	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, nil, d, dev) })
+	s.Do(func() error { return fillWith(t, v) })
+	return t
 }
 
 // apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
@@ -150,9 +152,7 @@ func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 
 // copy writes src, broadcast, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
-	if s.Err == nil {
-		s.Err = launch.Copy(s.Op, dst, src)
-	}
+	s.Do(func() error { return launch.Copy(s.Op, dst, src) })
 }
 
 // permute views t with its dimensions in the given order.
@@ -188,24 +188,8 @@ func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f 
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	out := s.Keep(emptyLike(op, self, d, dev, f))
-	if s.Err == nil {
-		s.Err = launch.Copy(op, out, self)
-	}
+	s.Do(func() error { return launch.Copy(op, out, self) })
 	return s.Give(out)
-}
-
-// rowMajor is t with its elements in row-major order and in dtype d: t itself under another handle where it is that already,
-// and otherwise a copy. The caller owns the handle; the memory is t's in the first case, and the copy's own in the other.
-func rowMajor(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	if t.DType() == d && t.IsContiguous() {
-		return t.Alias(), nil
-	}
-	return rowMajorCopy(op, t, d)
-}
-
-// rowMajorCopy is a copy of t in dtype d and row-major order, in memory of its own.
-func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	return cloned(op, t, d, t.Device(), shape.Contiguous)
 }
 
 // converted is t itself under another handle where its dtype is d, and otherwise a copy in d.
@@ -229,8 +213,6 @@ func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) 
 	s := within(op)
 	defer s.Close()
 	ordered := s.fresh(t, t.DType())
-	if s.Err == nil {
-		s.Err = ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0)
-	}
+	s.Do(func() error { return ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0) })
 	return s.Give(ordered)
 }

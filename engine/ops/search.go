@@ -79,7 +79,7 @@ func (s *scope) search(found, sorted, self *tensor.Tensor, right bool, sorter *t
 			s.Err = launch.On(order).Within(s.Op, launch.Within{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
 		}
 	}
-	if s.Err == nil {
-		s.Err = launch.On(found).Search(s.Op, launch.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
-	}
+	s.Do(func() error {
+		return launch.On(found).Search(s.Op, launch.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
+	})
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,11 +38,8 @@ func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool
 // SortStable is Sort; all sorts here are stable.
 func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "sort"
-	if err := typeOrdered(op, self); err != nil {
-		return nil, nil, err
-	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
-	if err != nil {
+	if err = cmp.Or(typeOrdered(op, self), err); err != nil {
 		return nil, nil, err
 	}
 	// No line is written before it is sorted, so that the values may be where the elements are.
@@ -118,10 +116,7 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 		return nil, nil, err
 	}
 	mask, err := oneDim(op, self, Int(dim))
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := checkNotEmpty(op, self, mask, false); err != nil {
+	if err = cmp.Or(err, checkNotEmpty(op, self, mask, false)); err != nil {
 		return nil, nil, err
 	}
 	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, iter.Apart)
@@ -177,9 +172,7 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 	defer s.Close()
 	if self.Numel() == 0 {
 		none := s.empty(self, self.DType())
-		if s.Err == nil {
-			s.Err = fillWith(none, dtype.FloatScalar(math.NaN()))
-		}
+		s.Do(func() error { return fillWith(none, dtype.FloatScalar(math.NaN())) })
 		return s.Give(none)
 	}
 	flat := s.reshape(self, self.Numel())
@@ -198,10 +191,7 @@ func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim 
 		return nil, nil, err
 	}
 	mask, err := oneDim("kthvalue", self, Int(dim))
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := checkNotEmpty("kthvalue", self, mask, false); err != nil {
+	if err = cmp.Or(err, checkNotEmpty("kthvalue", self, mask, false)); err != nil {
 		return nil, nil, err
 	}
 	if _, n, _ := lanes(self.Sizes(), at); k < 1 || k > n {

@@ -26,9 +26,9 @@ func FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor,
 	s := within("from_data")
 	defer s.Close()
 	t := s.Keep(tensor.Empty(s.Op, size, d, device.Host))
-	if s.Err == nil {
-		s.Err = launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(data), len(to))) }})
-	}
+	s.Do(func() error {
+		return launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(data), len(to))) }})
+	})
 	return s.Give(t)
 }
 

@@ -90,10 +90,9 @@ func Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("ravel")
 	defer s.Close()
 	ordered := s.cast(self, self.DType())
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return ordered.View(s.Op, []int64{ordered.Numel()}, []int64{1}, ordered.Offset())
+	return s.Last(func() (*tensor.Tensor, error) {
+		return ordered.View(s.Op, []int64{ordered.Numel()}, []int64{1}, ordered.Offset())
+	})
 }
 
 // Expand repeats dimensions of size 1, and adds leading ones, without copying.
@@ -175,10 +174,7 @@ func NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Ten
 	s := within("narrow_copy")
 	defer s.Close()
 	part := s.Keep(Narrow(self, dim, start, length))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return copyOf("narrow_copy", out, part)
+	return s.Last(func() (*tensor.Tensor, error) { return copyOf("narrow_copy", out, part) })
 }
 
 // Unfold views all windows of a dimension; the positions in a window become the last dimension.

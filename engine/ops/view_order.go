@@ -74,10 +74,7 @@ func adjoint(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
 	turned := s.Keep(matrixTranspose(op, self))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return Conj(turned)
+	return s.Last(func() (*tensor.Tensor, error) { return Conj(turned) })
 }
 
 // Movedim moves one dimension.

@@ -59,6 +59,25 @@ func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
 	return s.Keep(f())
 }
 
+// Do runs a step that makes nothing to keep.
+func (s *Scope) Do(f func() error) {
+	if s.Err == nil {
+		s.Fail(f())
+	}
+}
+
+// Last is what the last step makes, which becomes the caller's.
+func (s *Scope) Last(f func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	t, err := f()
+	if s.Fail(err); err != nil {
+		return nil, s.Err
+	}
+	return t, nil
+}
+
 // Unary keeps what an operator of one operand makes.
 func (s *Scope) Unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a) })

@@ -13,9 +13,8 @@ namespace {
 struct histogram_args {
   uintptr_t in, weights, out, edges, bins;
   int64_t n, dims, place;
-  int64_t least, most;  // written by integer_bounds
-  int64_t size;         // elements of out
-  int64_t bad;          // set by bincount where a value is the number of none of them
+  int64_t size;  // elements of out
+  int64_t bad;   // set by bincount where a value is the number of none of them
 };
 
 struct Bincount {
@@ -37,21 +36,6 @@ struct Bincount {
       else
         counts[at]++;
     }
-  }
-};
-
-// The smallest and the largest element.
-struct IntegerBounds {
-  template <class T>
-  static void row(histogram_args *a) {
-    const T *in = (const T *)a->in;
-    T least = in[0], most = in[0];
-    for (int64_t i = 0; i < a->n; i++) {
-      least = in[i] < least ? in[i] : least;
-      most = in[i] > most ? in[i] : most;
-    }
-    a->least = least;
-    a->most = most;
   }
 };
 
@@ -126,7 +110,6 @@ struct Histogram {
 
 LT_UNIT(histogram){
     {"bincount", "", {LT_NONE, LT_INTEGERS(Bincount), LT_NO_FLOATS, LT_NO_COMPLEX}},
-    {"integer_bounds", "", {LT_NONE, LT_INTEGERS(IntegerBounds), LT_NO_FLOATS, LT_NO_COMPLEX}},
     {"histogram",
      "",
      {LT_NONE, LT_NO_INTEGERS, LT_ROW(Histogram, lt::Float16), LT_ROW(Histogram, lt::BFloat16),

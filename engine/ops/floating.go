@@ -80,10 +80,7 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		d = dtype.Default()
 	}
 	power := s.Keep(pow.runIn(d, nil, nil, two, other))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return mul.runIn(d, out, nil, self, power)
+	return s.Last(func() (*tensor.Tensor, error) { return mul.runIn(d, out, nil, self, power) })
 }
 
 // Frexp splits floats into a fraction in [1/2, 1) and a power of two.
@@ -138,8 +135,5 @@ func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor,
 	s := within(p.name)
 	defer s.Close()
 	number := s.Number(dtype.FloatScalar(by))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return p.runIn(self.DType(), out, nil, self, number)
+	return s.Last(func() (*tensor.Tensor, error) { return p.runIn(self.DType(), out, nil, self, number) })
 }
