@@ -30,7 +30,7 @@ type Output struct {
 	Name     string         // of the argument; empty for out
 	Out      *tensor.Tensor // the caller's; nil for a fresh one
 	Sizes    []int64
-	Strides  []int64     // of a fresh one; nil are row-major
+	Strides  []int64     // of a fresh or resized one; nil are row-major
 	DType    dtype.DType // of the result
 	Device   device.Device
 	Exact    bool // Out has that dtype; otherwise one that results can be cast to
@@ -79,8 +79,9 @@ func (o *Output) broadcast(inputs []*tensor.Tensor) (err error) {
 	if o.Device, err = Device(o.Op, inputs...); err != nil {
 		return err
 	}
-	if o.Sharing = InPlace; o.Out != nil {
-		return o.Check(inputs...)
+	o.Sharing = InPlace
+	if err = o.Check(inputs...); err != nil || o.Out != nil && !o.resizes {
+		return err
 	}
 	o.Strides = outputStrides(o.Sizes, inputs)
 	return nil
@@ -204,6 +205,9 @@ func (o *Output) clashes(in *tensor.Tensor) bool {
 	if in.Storage() != out.Storage() {
 		return false
 	}
+	if in == out && o.resizes {
+		return true // it is read in the shape that it has now
+	}
 	to := regionOf(out)
 	if o.resizes {
 		to.Sizes, to.Strides = o.Sizes, shape.ContiguousStrides(o.Sizes)
@@ -242,8 +246,17 @@ func (o *Output) open(inputs []*tensor.Tensor) (err error) {
 	default:
 		o.To = o.Out
 		if o.resizes {
-			err = o.Out.Resize(o.Op, o.Sizes)
+			err = o.resize()
 		}
+	}
+	return err
+}
+
+// resize gives Out the result's shape, and the layout that a fresh result would have.
+func (o *Output) resize() error {
+	err := o.Out.Resize(o.Op, o.Sizes)
+	if err == nil && o.Strides != nil {
+		err = o.Out.SetGeometry(o.Op, o.Sizes, o.Strides, o.Out.Offset())
 	}
 	return err
 }
@@ -276,7 +289,7 @@ func (o *Output) settle() error {
 			return err
 		}
 	case o.resizes:
-		if err := to.Resize(o.Op, o.Sizes); err != nil {
+		if err := o.resize(); err != nil {
 			return err
 		}
 	}

@@ -109,11 +109,8 @@ func joinable(op string, first, t *tensor.Tensor, d, at int) error {
 	return nil
 }
 
-// joinedStrides lays a fresh result of cat out in channels-last order where all tensors are.
+// joinedStrides lays the result of cat out in channels-last order where all tensors are.
 func joinedStrides(to *iter.Output, tensors []*tensor.Tensor) (err error) {
-	if to.Out != nil {
-		return nil
-	}
 	f := shape.SuggestFormat(tensors[0].Sizes(), tensors[0].Strides())
 	for _, t := range tensors[1:] {
 		if f == shape.Contiguous {

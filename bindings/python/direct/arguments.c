@@ -88,22 +88,27 @@ static bool read_ints(PyObject *o, arguments *a, lt_value *v) {
   return true;
 }
 
-// A list may change during the call, so that its tensors are those of a tuple.
+// A list may change during the call, so that its tensors are kept: a few one by one, many in a
+// tuple.
 static bool read_tensors(PyObject *o, arguments *a, lt_value *v, bool or_none) {
-  if (o->type == &PyList_Type) {
+  enum { FEW = 8 };
+  Py_ssize_t n = size_of(a->s, o);
+  bool list = o->type == &PyList_Type;
+  if (list && (n > FEW || a->keeps + n > MOST_KEPT)) {
     if (!(o = PySequence_Tuple(o))) return PyErr_Clear(), false;
     keep(a, o);
+    list = false;
   }
-  Py_ssize_t n = size_of(a->s, o);
   void **to = n < 0 ? NULL : take(a, n);
   if (!to) return false;
   v->list.data = to, v->list.length = n;
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *one = PyTuple_GetItem(o, i);
+    PyObject *one = item_of(o, i);
     if (or_none && one == &_Py_NoneStruct)
       to[i] = NULL;
     else if (!read_handle(one, a, to + i))
       return false;
+    if (list) Py_IncRef(one), keep(a, one);
   }
   return true;
 }

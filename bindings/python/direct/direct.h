@@ -193,6 +193,6 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
 
 // The elements of a tensor on the CPU as nested lists; NULL without an exception for another one
 // and for 16-bit numbers.
-PyObject *list_of(const void *handle);
+PyObject *list_of(const state *s, const void *handle);
 
 #endif

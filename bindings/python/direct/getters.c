@@ -37,7 +37,7 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       if (is_contiguous(handle)) known = tensor;
       break;
     case LIST:
-      return list_of(handle);
+      return list_of(s, handle);
     case DTYPE:
       n = ((tensor_dtype (*)(const void *))f->from)(handle);
       if (n >= 0) known = s->dtypes[n];

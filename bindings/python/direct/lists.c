@@ -192,13 +192,14 @@ static PyObject *lists(const layout *l, int64_t d, const char *p) {
   return made;
 }
 
-PyObject *list_of(const void *handle) {
+PyObject *list_of(const state *s, const void *handle) {
   void *data;
   layout l = {library.sizes(handle), library.strides(handle), library.dim(handle), 0,
               library.dtype(handle)};
   if (library.device(handle).type != TENSOR_CPU || l.dtype < 0 || l.dtype > TENSOR_COMPLEX128)
     return NULL;
-  if (library.data(handle, &data)) return NULL;
+  tensor_status status = library.data(handle, &data);
+  if (status) return refuse(s, status);
   l.size = library.dtype_size(l.dtype);
   if (!l.dim) return numbers(NULL, 1, data, 0, l.dtype);
   // Every few hundred new lists would make the garbage collector look through all of them.

@@ -76,8 +76,6 @@ def python_function(name, result, *arguments):
 
 get_buffer = python_function("PyObject_GetBuffer", c_int, py_object, c_void_p, c_int)
 release_buffer = python_function("PyBuffer_Release", None, c_void_p)
-READ = 0x100  # PyBUF_READ
-memory_at = python_function("PyMemoryView_FromMemory", py_object, c_void_p, c_ssize_t, c_int)
 
 
 class Buffer:
@@ -194,47 +192,10 @@ class View:
         self.__array_interface__ = array_interface(tensor)
 
 
-def contents(tensor):
-    """A contiguous tensor on the CPU, and the address of its elements."""
-    if tensor.device.type != "cpu":
-        tensor = tensor.cpu()
-    if not tensor.is_contiguous():
-        tensor = tensor.contiguous()
-    return tensor, tensor.data_ptr()
-
-
 def raw_bytes(tensor):
     """The elements' bytes in row-major order."""
-    kept, address = contents(tensor)
-    return ctypes.string_at(address, kept.nbytes) if kept.numel() else b""
-
-
-def nest(items, sizes):
-    """A flat list as lists within lists."""
-    for n in reversed(sizes[1:]):
-        items = [items[i : i + n] for i in range(0, len(items), n)] if n else []
-    return items
-
-
-def numbers(tensor, sizes):
-    """The elements as Python numbers, in nested lists of the given sizes."""
-    if tensor.is_complex():
-        flat = numbers(_f.view_as_real(tensor.to(_dtypes.complex128)), (2 * tensor.numel(),))
-        return nest(list(map(complex, flat[::2], flat[1::2])), sizes)
-    if tensor.dtype in (_dtypes.float16, _dtypes.bfloat16):
-        tensor = tensor.to(_dtypes.float32)
-    kept, address = contents(tensor)
-    return memory_at(address, kept.nbytes, READ).cast(TYPES[kept.dtype][1], sizes).tolist()
-
-
-def tolist(tensor):
-    sizes = tensor.shape
-    if not sizes:
-        return tensor.item()
-    if 0 in sizes:
-        first = sizes.index(0)
-        return nest([[] for _ in range(sizes[:first].numel())], sizes[:first]) if first else []
-    return numbers(tensor, sizes)
+    kept = tensor.cpu().contiguous()
+    return ctypes.string_at(kept.data_ptr(), kept.nbytes) if kept.numel() else b""
 
 
 def buffer(tensor, flags):

@@ -2,7 +2,23 @@
 
 import copy
 
-from . import _arrow, _create, _direct, _dlpack, _errors, _forked, _interop, _keys, _match, _overrides, _print, _serialize, _sharing, _typed_storage
+from . import (
+    _arrow,
+    _create,
+    _direct,
+    _dlpack,
+    _dtypes,
+    _errors,
+    _forked,
+    _interop,
+    _keys,
+    _match,
+    _overrides,
+    _print,
+    _serialize,
+    _sharing,
+    _typed_storage,
+)
 from . import gen_functions as _f
 from ._extend import extends
 from ._owner import untyped
@@ -153,7 +169,7 @@ class Tensor:
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        return _interop.tolist(self)
+        return self.cpu().to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
 
     def numpy(self, *, force=False):
         """The tensor as a NumPy array that shares its memory."""
@@ -225,6 +241,7 @@ class Tensor:
 
     @_direct.first("index_set_ index_set_scalar_")
     def __setitem__(self, key, value):
+        """Writes a tensor, a number or a sequence to the part of the tensor that a key tells, or to the elements at its indices."""
         if isinstance(value, Tensor):
             _f.index_set_(self, key, value)
         elif _match.is_number(value):

@@ -35,7 +35,7 @@ def of_one(self):
 
 
 def add(name, made, operator, shown):
-    made.__module__, made.__doc__, made.__wrapped__ = operator.__module__, operator.__doc__, shown
+    made.__module__, made.__doc__, made.__wrapped__ = "libtensor", operator.__doc__, shown
     made.__name__, made.__qualname__ = name, f"Tensor.{name}"
     setattr(Tensor, name, made)
 
