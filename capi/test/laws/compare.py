@@ -50,7 +50,9 @@ def elements_differ(a, b, dtype, tolerance=0.0):
         if tolerance:
             wide = np.complex128 if dtype in COMPLEX else np.float64
             p, q = p.astype(wide), q.astype(wide)
-            wrong &= ~(np.isnan(p) & np.isnan(q))  # which parts of a complex sum infinities make NaN depends on the order
+            if dtype in COMPLEX:  # which parts of a sum infinities make infinite, and which NaN, depends on the order
+                wrong &= np.isfinite(p) | np.isfinite(q)
+            wrong &= ~(np.isnan(p) & np.isnan(q))
             finite = np.isfinite(p) & np.isfinite(q)
             with np.errstate(all="ignore"):
                 scale = np.abs(np.concatenate([p, q]))
