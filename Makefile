@@ -65,6 +65,7 @@ $(OPENBLAS): $(VENV)/ready
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
 $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES)
 	@echo "installing the Python package"
+	@rm -rf bindings/python/build  # where pip keeps files that the package no longer has
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
 	@touch $@
 

@@ -46,7 +46,7 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 	if views(items) {
 		if r.views(err, result) {
 			items := slices.Clone(items)
-			r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 				return single(c.IndexGet(base, items))
 			}, result)
 		}

@@ -531,7 +531,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Positive(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -747,7 +747,7 @@ func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	}
 	result, err = r.c.Real(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -760,7 +760,7 @@ func recordImag(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	}
 	result, err = r.c.Imag(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.turned(s.grad(0)) }
 	}
 	return
@@ -773,7 +773,7 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.ViewAsReal(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ViewAsComplex(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
 		}
@@ -788,7 +788,7 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	}
 	result, err = r.c.ViewAsComplex(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.ViewAsReal(s.grad(0))) }
 	}
 	return
@@ -825,7 +825,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	}
 	result, err = r.c.ResolveConj(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveConj(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveConj(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -838,7 +838,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.ResolveNeg(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveNeg(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveNeg(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -3893,7 +3893,7 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	result, err = r.c.View(self, size)
 	if r.views(err, result) {
 		size = copied(size)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -3906,7 +3906,7 @@ func recordViewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (result *te
 	}
 	result, err = r.c.ViewDtype(self, d)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewDtype(base, d)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewDtype(base, d)) }, result)
 	}
 	return
 }
@@ -3919,7 +3919,7 @@ func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.ViewAs(self, other)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -3973,7 +3973,7 @@ func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) 
 	result, err = r.c.Unflatten(self, dim, sizes)
 	if r.views(err, result) {
 		sizes = copied(sizes)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
@@ -4001,8 +4001,8 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	}
 	result, err = r.c.TransposeMatrix(out, self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.TransposeMatrix(out, base))
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.TransposeMatrix(nil, s.grad(0))) }
 	}
@@ -4016,8 +4016,8 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 	}
 	result, err = r.c.Transpose(out, self, dim0, dim1)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Transpose(out, base, dim0, dim1))
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), dim0, dim1)) }
 	}
@@ -4032,7 +4032,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 	result, err = r.c.Permute(self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Permute(s.grad(0), s.inverse(dims))) }
 	}
 	return
@@ -4045,7 +4045,7 @@ func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (
 	}
 	result, err = r.c.Movedim(self, source, destination)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Movedim(base, source, destination))
 		}, result)
 	}
@@ -4061,7 +4061,7 @@ func recordMovedimList(c aten.Ctx, self *tensor.Tensor, source, destination []in
 	if r.views(err, result) {
 		source = copied(source)
 		destination = copied(destination)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.MovedimList(base, source, destination))
 		}, result)
 	}
@@ -4076,7 +4076,7 @@ func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeAll(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Permute(s.grad(0), s.backwards(selfDim))) }
 	}
 	return
@@ -4089,7 +4089,7 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	}
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) }
 	}
 	return
@@ -4117,7 +4117,7 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 	result, err = r.c.Expand(self, size, x2)
 	if r.views(err, result) {
 		size = copied(size)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Expand(base, size, x2))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
@@ -4132,7 +4132,7 @@ func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tens
 	}
 	result, err = r.c.ExpandAs(self, other)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.ExpandAs(base, other))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
@@ -4148,7 +4148,7 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 	result, err = r.c.BroadcastTo(self, size)
 	if r.views(err, result) {
 		size = copied(size)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.BroadcastTo(base, size))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
@@ -4164,7 +4164,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Squeeze(out, self)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(out, base)) }, result)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -4178,8 +4178,8 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDim(out, self, dim)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.SqueezeDim(out, base, dim))
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
@@ -4195,8 +4195,8 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 	result, err = r.c.SqueezeDims(out, self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.SqueezeDims(out, base, dims))
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
@@ -4211,8 +4211,8 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unsqueeze(out, self, dim)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Unsqueeze(out, base, dim))
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
@@ -4226,7 +4226,7 @@ func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (re
 	}
 	result, err = r.c.Narrow(self, dim, start, length)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
 		}, result)
 	}
@@ -4240,7 +4240,7 @@ func recordNarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tenso
 	}
 	result, err = r.c.NarrowTensor(self, dim, start, length)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.NarrowTensor(base, dim, start, length))
 		}, result)
 	}
@@ -4254,7 +4254,7 @@ func recordSelect(c aten.Ctx, self *tensor.Tensor, dim, index int64) (result *te
 	}
 	result, err = r.c.Select(self, dim, index)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Select(base, dim, index))
 		}, result)
 	}
@@ -4268,7 +4268,7 @@ func recordSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int,
 	}
 	result, err = r.c.Slice(self, dim, start, end, step)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Slice(base, dim, start, end, step))
 		}, result)
 	}
@@ -4287,8 +4287,8 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 	if r.views(err, result) {
 		size = copied(size)
 		stride = copied(stride)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.AsStrided(out, base, size, stride, offset))
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.AsStrided(nil, base, size, stride, offset))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.stridedGradient(s.grad(0), selfLike, selfStrides, selfOffset, size, stride, offset)
@@ -4305,7 +4305,7 @@ func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (resul
 	selfLike := likeOf(self)
 	result, err = r.c.Unfold(self, dim, size, step)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unfold(base, dim, size, step))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.unfolded(s.grad(0), selfLike, dim, size, step) }
@@ -4320,7 +4320,7 @@ func recordDiagonal(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (
 	}
 	result, err = r.c.Diagonal(self, offset, dim1, dim2)
 	if r.views(err, result) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Diagonal(base, offset, dim1, dim2))
 		}, result)
 	}
@@ -4334,7 +4334,7 @@ func recordUnbind(c aten.Ctx, self *tensor.Tensor, dim int64) (result []*tensor.
 	}
 	result, err = r.c.Unbind(self, dim)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
 	}
 	return
 }
@@ -4346,7 +4346,7 @@ func recordSplit(c aten.Ctx, self *tensor.Tensor, splitSize, dim int64) (result 
 	}
 	result, err = r.c.Split(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
 	}
 	return
 }
@@ -4359,7 +4359,7 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
@@ -4373,7 +4373,7 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 	}
 	result, err = r.c.Chunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
 	}
 	return
 }
@@ -4385,7 +4385,7 @@ func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (re
 	}
 	result, err = r.c.TensorSplit(self, sections, dim)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplit(base, sections, dim)
 		}, result...)
 	}
@@ -4400,7 +4400,7 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
 	}
@@ -4414,7 +4414,7 @@ func recordTensorSplitTensor(c aten.Ctx, self, indicesOrSections *tensor.Tensor,
 	}
 	result, err = r.c.TensorSplitTensor(self, indicesOrSections, dim)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitTensor(base, indicesOrSections, dim)
 		}, result...)
 	}
@@ -4428,7 +4428,7 @@ func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Hsplit(self, sections)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
 	}
 	return
 }
@@ -4441,7 +4441,7 @@ func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 	result, err = r.c.HsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
 	}
 	return
 }
@@ -4453,7 +4453,7 @@ func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Vsplit(self, sections)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
 	}
 	return
 }
@@ -4466,7 +4466,7 @@ func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 	result, err = r.c.VsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
 	}
 	return
 }
@@ -4478,7 +4478,7 @@ func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Dsplit(self, sections)
 	if r.views(err, result...) {
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
 	}
 	return
 }
@@ -4491,7 +4491,7 @@ func recordDsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 	result, err = r.c.DsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.view(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
 	}
 	return
 }

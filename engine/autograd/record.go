@@ -13,6 +13,7 @@ type call struct {
 	c    aten.Ctx // past this layer
 	node *Node    // nil where nothing is recorded
 	out  *tensor.Tensor
+	view bool  // out gets another geometry, and its elements stay as they are
 	err  error // of what was to be saved
 }
 
@@ -169,7 +170,7 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 			continue
 		}
 		v := track(t)
-		if v.view != nil {
+		if v.view != nil && !r.view {
 			v.view.rebase(r.c, v, t, n)
 		} else {
 			v.become(n, i)

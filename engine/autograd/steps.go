@@ -101,9 +101,6 @@ func (s *steps) grad(i int) *tensor.Tensor {
 	return s.given[i]
 }
 
-// has tells whether a gradient of result i has come.
-func (s *steps) has(i int) bool { return s.given[i] != nil }
-
 // saved is a tensor that the node saved; nil where that was absent.
 func (s *steps) saved(at int) *tensor.Tensor {
 	if at < 0 {

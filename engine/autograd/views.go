@@ -32,6 +32,18 @@ func (again replay) only(c aten.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor
 	return list[i], nil
 }
 
+// then is the replay of view number at, and of view number i of that.
+func (again replay) then(at int, next replay, i int) replay {
+	return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		between, err := again.only(c, base, at)
+		if err != nil {
+			return nil, err
+		}
+		defer between.Release()
+		return single(next.only(c, between, i))
+	}
+}
+
 // viewed is what a view knows of the tensor that it views, which is no view itself.
 type viewed struct {
 	base    *tensor.Tensor
@@ -42,18 +54,23 @@ type viewed struct {
 	changes int  // of the base when the view got its node
 }
 
-// views is finish for views, which have no history but their own.
+// views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
+	r.view = r.out != nil
 	for _, t := range results {
-		if t != nil && t.History() != nil {
+		if t != nil && t.History() != nil && !r.view {
 			t.SetHistory(nil)
 		}
 	}
 	return r.finish(err, results...)
 }
 
-// view tells the results of a call that they are views of self, and the node how gradients go back.
-func (r *call) view(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+// watch tells the results of a call that they are views of self, and the node how gradients go back.
+func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+	if r.view {
+		variableOf(self).turn(again)
+		return
+	}
 	origin := likeOf(self)
 	for i, t := range results {
 		if differentiable(t) {
@@ -69,19 +86,19 @@ func (v *Variable) watch(t *tensor.Tensor, again replay, i int, name string, sev
 	if from := variableOf(t).view; from != nil {
 		w.several = several || from.several
 		w.base = from.base.Alias()
-		w.again, w.at = func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			between, err := from.again.only(c, base, from.at)
-			if err != nil {
-				return nil, err
-			}
-			defer between.Release()
-			return single(again.only(c, between, i))
-		}, 0
+		w.again, w.at = from.again.then(from.at, again, i), 0
 	} else {
 		w.base = t.Alias()
 	}
 	w.changes = variableOf(w.base).changes
 	v.view = w
+}
+
+// turn notes that the tensor with history v has got another geometry in place: where it is a view, it is another one of its base.
+func (v *Variable) turn(next replay) {
+	if w := v.view; w != nil {
+		w.again, w.at = w.again.then(w.at, next, 0), 0
+	}
 }
 
 // unview is the gradient of what was viewed: what comes from the views in their places, and zeros elsewhere.

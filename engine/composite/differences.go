@@ -164,7 +164,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	if x.Dim() == 0 {
 		return nil, status.Indexf("%s: x must have at least one dimension", s.Op)
 	}
-	d, sizes := at, slices.Clone(x.Sizes())
+	sizes := slices.Clone(x.Sizes())
 	switch {
 	case x.Dim() == 1:
 		if x.Numel() != y.Sizes()[at] {
@@ -179,18 +179,16 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 		for len(sizes) < y.Dim() {
 			sizes = slices.Insert(sizes, 0, 1)
 		}
-	default:
-		d = at + x.Dim() - y.Dim()
 	}
 	points := s.reshape(x, sizes...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	n := sizes[d]
+	n := sizes[at]
 	if n == 0 {
 		return points, nil
 	}
-	steps := s.sub(s.part(points, d, 1, n-1), s.part(points, d, 0, n-1))
+	steps := s.sub(s.part(points, at, 1, n-1), s.part(points, at, 0, n-1))
 	return steps, s.Err
 }
 

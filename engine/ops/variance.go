@@ -23,6 +23,9 @@ func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.S
 	if !correction.IsNone() {
 		by = correction.Float()
 	}
+	if self.Numel() == 0 {
+		by = 0 // no elements have no variance, whatever the correction
+	}
 	return varOf.reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
 }
 

@@ -64,14 +64,16 @@ func (t *Tensor) setGeometry(sizes, strides []int64) {
 		both := make([]int64, 2*n)
 		t.sizes, t.strides = both[:n:n], both[n:]
 	}
-	for i, size := range sizes { //lint:ignore S1001 a call of copy takes longer than few dimensions
+	//lint:ignore S1001 a call of copy takes longer than few dimensions
+	for i, size := range sizes {
 		t.sizes[i] = size
 	}
 	if t.contiguous = strides == nil; t.contiguous {
 		shape.Strides(t.strides, sizes)
 		return
 	}
-	for i, stride := range strides { //lint:ignore S1001 as above
+	//lint:ignore S1001 as above
+	for i, stride := range strides {
 		t.strides[i] = stride
 	}
 	t.contiguous = shape.IsContiguous(t.sizes, t.strides)

@@ -284,7 +284,7 @@ static bool is_strange(const state *s, char kind, PyObject *o) {
   void *handle;
   if (strchr("EHNKCYMGWQX", kind)) return true;
   if (read_tensor(s, o, &handle))
-    return type != s->tensor_type || ((kind == 'S' || kind == 'F') && !library.dim(handle));
+    return type != s->tensor_type || (strchr("FLSV", kind) && !library.dim(handle));
   if (type == &PyTuple_Type || type == &PyList_Type || type == s->size_type)
     return strchr("ALRVZ", kind);
   if (type == &PyLong_Type) return strchr("FILOPSV", kind);  // one beyond 64 bits
@@ -404,6 +404,7 @@ static verdict take_keywords(const function *f, const overload *o, PyObject *con
     int i = index_of(o, name, from);
     if (i < 0 && is(name, s->axis)) i = index_of(o, s->dim, 0);
     if (i < 0 && is(name, s->keepdims)) i = index_of(o, s->keepdim, 0);
+    if (i < 0 && is(name, s->split_size)) i = index_of(o, s->sections, 0);
     if (i >= 0 && o->kinds[i] == 'R') i = -1;
     if (i < 0) {
       verdict taken = other_keyword(f, o, name, values[k], a);

@@ -289,6 +289,8 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->axis, "axis"},
                {&s->keepdim, "keepdim"},
                {&s->keepdims, "keepdims"},
+               {&s->split_size, "split_size"},
+               {&s->sections, "split_size_or_sections"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)

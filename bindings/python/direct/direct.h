@@ -48,7 +48,8 @@ typedef struct {
   PyObject *outputs;          // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
-  PyObject *dtype_name, *out, *dim, *axis, *keepdim, *keepdims, *requires_grad, *pin_memory;
+  PyObject *dtype_name, *out, *dim, *axis, *keepdim, *keepdims, *split_size, *sections,
+      *requires_grad, *pin_memory;
   PyObject *converters[26];  // by the letter of a parameter, small or not
   int intercepting;          // how many modes want to see every call
 } state;

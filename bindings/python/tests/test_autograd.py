@@ -238,3 +238,34 @@ def test_numpy_is_refused_what_requires_a_gradient():
     with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
         leaf(1).numpy()
     assert leaf(1).detach().numpy().tolist() == [1]
+
+
+def test_geometry_in_place():
+    x = leaf(*range(6)).detach().reshape(2, 3).requires_grad_()
+    y = x * 2
+    assert y.t_().shape == (3, 2)
+    (y * torch.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
+
+    x = leaf(*range(6))
+    y = x * 1
+    view = y.view(2, 3)
+    view.t_().unsqueeze_(0)
+    view.mul_(torch.arange(6.0).reshape(1, 3, 2))
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 2, 4, 1, 3, 5]
+
+
+def test_geometry_in_place_is_freed():
+    def once():
+        y = leaf(*range(6)).view(2, 3) * 1
+        y.swapdims_(0, 1).unsqueeze_(0).squeeze_()
+        (y * y).sum().backward()
+
+    once()
+    gc.collect()
+    before = torch.memory_stats().in_use
+    for _ in range(10):
+        once()
+    gc.collect()
+    assert torch.memory_stats().in_use == before

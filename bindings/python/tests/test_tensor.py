@@ -407,3 +407,36 @@ def test_one_element_is_converted_where_a_mask_is_set():
         x[[0]] = torch.tensor(1.5)
     with pytest.raises(RuntimeError, match="without overflow"):
         x[mask] = torch.tensor(300.0)
+
+
+def test_an_output_that_changes_its_shape_is_read_in_the_old_one():
+    for reduce, expected in ((torch.sum, 0), (torch.prod, 1), (torch.nansum, 0)):
+        x = torch.tensor([5.0, 6.0])[:0]
+        assert reduce(x, 0, out=x) is x and x.tolist() == expected
+    x = torch.empty(0)
+    assert torch.dot(x, x, out=x).tolist() == 0
+    x = torch.empty(0)
+    assert torch.matmul(x, x, out=x).tolist() == 0
+
+
+def test_a_resized_output_lies_as_a_fresh_result():
+    x = torch.arange(6.0).reshape(2, 3).T
+    assert torch.add(x, 1, out=torch.empty(0)).stride() == (1, 3)
+    image = torch.rand(1, 2, 3, 4).contiguous(memory_format=torch.channels_last)
+    for out in (torch.exp(image, out=torch.empty(0)), torch.cat([image, image], out=torch.empty(0))):
+        assert out.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_no_elements_have_no_variance():
+    for correction in (-1, 0, 1):
+        assert torch.zeros(0).var(correction=correction).isnan() and torch.zeros(2, 0).std(1, correction=correction).isnan().all()
+
+
+def test_split_by_its_names():
+    x = torch.arange(6)
+    assert [len(t) for t in x.split(split_size=4)] == [4, 2] == [len(t) for t in torch.split(x, split_size_or_sections=[4, 2])]
+
+
+def test_points_of_more_dimensions_than_values():
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    assert torch.equal(torch.trapezoid(torch.ones(2), x), torch.full((3, 4), 12.0))

@@ -196,9 +196,9 @@ def stub(number, c):
     elif form["mode"] == "function":
         for i, kind in enumerate(operator["returns"]):
             comma()
-            base = kind.removesuffix("[]")
-            star = "*" if kind.endswith("[]") else ""
-            if kind == "Tensor":
+            base = kind.replace("[]", "").replace("?", "")
+            star = "*" if "[]" in kind else ""
+            if base == "Tensor" and not star:
                 lines.append(f'int k{i} = below(TENSORS); say("&r{i}");')
                 lines.append(f"tensor_t *r{i} = (tensor_t *)memory;")
                 after.append(f"if (r{i}) put_tensor(k{i}, r{i});")

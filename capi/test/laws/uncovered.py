@@ -25,10 +25,7 @@ FILES = (
     "npz_save",
     "npz_load",
 )
-REASONS |= {
-    f"tensor_{name}": "writes or reads a file; engine/serial and law hostile"
-    for name in FILES
-}
+REASONS |= {f"tensor_{name}": "writes or reads a file; engine/serial and law hostile" for name in FILES}
 
 GRADIENTS = (
     "set_requires_grad",
@@ -44,10 +41,7 @@ GRADIENTS = (
     "backward",
     "autograd_grad",
 )
-REASONS |= {
-    f"tensor_{name}": "is about what was recorded before; capi/test/gradients.c and law hostile"
-    for name in GRADIENTS
-}
+REASONS |= {f"tensor_{name}": "is about what was recorded before; capi/test/gradients.c and law hostile" for name in GRADIENTS}
 
 
 def reason(c):

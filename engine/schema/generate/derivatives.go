@@ -405,14 +405,17 @@ func (k *compiler) finish(b *strings.Builder, results []string, operands []int) 
 func (k *compiler) replay(b *strings.Builder, result string) {
 	self := k.param(0).name
 	base := strings.Replace(k.f.arguments(), self, "base", 1)
+	if out := k.out(); out != "nil" { // the call may have been in place, its replay is not
+		base = strings.Replace(base, out, "nil", 1)
+	}
 	for i := range k.op.Args {
 		if p := k.param(i); p.typ == "[]int64" && k.captured[p.name] == "" {
 			fmt.Fprintf(b, "\t\t%s = copied(%s)\n", p.name, p.name)
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.view(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
 		return
 	}
-	fmt.Fprintf(b, "\t\tr.view(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
+	fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
 }
