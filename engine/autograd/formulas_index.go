@@ -134,6 +134,9 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 		indices = s.where(s.keep(s.c.Lt(nil, indices, s.int(0))), s.add(indices, s.int(self.Numel())), indices)
 		return s.keep(s.c.Gather(nil, s.keep(s.c.Reshape(self, all)), 0, s.keep(s.c.Reshape(indices, all)), false))
 	}
+	if self.Dim() != indices.Dim() || self.Dim() == 0 {
+		return s.keep(ops.TakeAlongDim(nil, self, indices, dim)) // which refuses them
+	}
 	d, err := shape.WrapDim("take_along_dim", int64(dim), self.Dim())
 	s.check(err)
 	of, at := slices.Clone(self.Sizes()), slices.Clone(indices.Sizes())

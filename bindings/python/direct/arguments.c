@@ -284,7 +284,7 @@ static bool is_strange(const state *s, char kind, PyObject *o) {
   void *handle;
   if (strchr("EHNKCYMGWQX", kind)) return true;
   if (read_tensor(s, o, &handle))
-    return type != s->tensor_type || (strchr("FLSV", kind) && !library.dim(handle));
+    return type != s->tensor_type || ((kind == 'S' || kind == 'F') && !library.dim(handle));
   if (type == &PyTuple_Type || type == &PyList_Type || type == s->size_type)
     return strchr("ALRVZ", kind);
   if (type == &PyLong_Type) return strchr("FILOPSV", kind);  // one beyond 64 bits
