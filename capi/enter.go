@@ -33,7 +33,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	empty(c.thread, c.freed)
 	f := frame{c: c}
 	if c.number != 0 {
-		t, err := tensor.Number(f.scalar(int(c.number) - 1))
+		t, err := tensor.WrappedNumber(f.scalar(int(c.number) - 1))
 		if err != nil {
 			return fail(err)
 		}

@@ -21,10 +21,11 @@ typedef union lt_value {
   } list;
 } lt_value;
 
-// The word form of a function: all arguments in one array, after which an out form has the tensors
-// to write to. It returns the handle of the one result, or a status. A form that gives something
-// else than one tensor returns a status and leaves its results in the first elements of the array.
-typedef intptr_t (*lt_words)(lt_value *arguments);
+// The packed form of a function: all arguments in one array, after which an out form has the
+// tensors to write to. It returns the handle of the one result, or a status. A form that gives
+// something else than one tensor returns a status and leaves its results in the first elements of
+// the array.
+typedef intptr_t (*lt_packed)(lt_value *arguments);
 enum { LT_STATUSES = 1 << 12 };  // statuses are below it, handles are not
 
 // What is told of a parameter: it is given by name alone; it may be left out, for `absent`; none
@@ -32,7 +33,7 @@ enum { LT_STATUSES = 1 << 12 };  // statuses are below it, handles are not
 enum { LT_BY_NAME = 1, LT_DEFAULT = 2, LT_NONE_IS_DEFAULT = 4 };
 
 // A parameter. Its kind is a letter, a small one where none may be given: T a tensor, P a tensor or
-// a number that stands for one, O such a one that has a word form for numbers, S a number, I an
+// a number that stands for one, O such a one that has a packed form for numbers, S a number, I an
 // int, F a float, B a bool, U a text, D a dtype, Y a layout, M a memory format, C a device, G a
 // generator, W a storage, Q an address, X an index; lists: A of tensors, Z of tensors or none, L of
 // ints, E of floats, H of bools, N of numbers, K of texts; V and R are L and A that may be given as
@@ -51,8 +52,9 @@ enum { LT_BRIEF = 1, LT_FACTORY = 2 };
 enum { LT_AS_FUNCTION, LT_AS_INPLACE, LT_AS_OUT, LT_FORMS };
 
 typedef struct lt_operator {
-  const char *name;             // with its overload: max.dim
-  lt_words words[LT_FORMS][2];  // for a tensor and for a number as the last operand; NULL for none
+  const char *name;  // with its overload: max.dim
+  lt_packed packed[LT_FORMS]
+                  [2];  // for a tensor and for a number as the last operand; NULL for none
   const lt_parameter *parameters;
   int count;
   const char *results;    // a letter each

@@ -80,7 +80,7 @@ def index(items):
 
 
 class Value(ctypes.Union):
-    """lt_value: an argument of a word form (capi/value.h)."""
+    """lt_value: an argument of a packed form (capi/value.h)."""
 
     class List(ctypes.Structure):
         _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_int64)]
@@ -90,14 +90,14 @@ class Value(ctypes.Union):
 
 
 class Operator(ctypes.Structure):
-    """The beginning of lt_operator: its name and word forms."""
+    """The beginning of lt_operator: its name and packed forms."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("words", ctypes.c_void_p * 2 * 3)]
+    _fields_ = [("name", ctypes.c_char_p), ("packed", ctypes.c_void_p * 2 * 3)]
 
 
 find = _library.library.tensor_operator
 find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
-Words = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
+Packed = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
 
 
 def read(kind, value):
@@ -154,12 +154,12 @@ def items(base, list):
 
 
 class Recorder:
-    """Stands for a word form in the library's table, and notes the calls that succeed."""
+    """Stands for a packed form in the library's table, and notes the calls that succeed."""
 
     reading = False  # while arguments are read, which calls functions too
 
     def __init__(self, address, types, calls):
-        self.function, self.types, self.calls = Words(address), types, calls
+        self.function, self.types, self.calls = Packed(address), types, calls
 
     def __call__(self, values):
         call = None
@@ -186,12 +186,12 @@ def record():
     calls = {}
     replaced = []
     for operator in OPERATORS:
-        words = find(operator["id"].encode()).contents.words
+        packed = find(operator["id"].encode()).contents.packed
         for mode, forms in enumerate([[f for f in operator["forms"] if f["mode"] == mode] for mode in ("function", "inplace", "out")]):
             for number, form in enumerate(forms):
-                recorder = Words(Recorder(words[mode][number], form["types"], calls.setdefault(form["c"], [])))
-                replaced.append((words[mode], number, words[mode][number], recorder))
-                words[mode][number] = ctypes.cast(recorder, ctypes.c_void_p).value
+                recorder = Packed(Recorder(packed[mode][number], form["types"], calls.setdefault(form["c"], [])))
+                replaced.append((packed[mode], number, packed[mode][number], recorder))
+                packed[mode][number] = ctypes.cast(recorder, ctypes.c_void_p).value
     try:
         for path in sorted((PYTHON / "tests/golden").glob("*.jsonl.gz")):
             for case in golden_player.cases(path):

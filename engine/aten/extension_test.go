@@ -29,7 +29,7 @@ func factorOf(t *tensor.Tensor) float64 { return t.State().(float64) }
 
 // dense is the plain tensor that a scaled one stands for.
 func dense(c Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
-	factor, err := tensor.Number(dtype.FloatScalar(factorOf(t)))
+	factor, err := tensor.WrappedNumber(dtype.FloatScalar(factorOf(t)))
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func dense(c Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 func init() {
 	Register(scaled, &Kind{Name: "scaled", Instead: "clone() gives a dense one", Backend: Backend{
 		Mul: func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-			if out == nil && other.IsNumber() {
+			if out == nil && other.IsWrappedNumber() {
 				return scale(self, factorOf(self)*other.Item().Float()), nil
 			}
 			return nil, refused("mul", scaled)
@@ -64,7 +64,7 @@ func TestKindOfOnesOwn(t *testing.T) {
 	var c Ctx
 	x := scale(vector(t, 1, 2), 3)
 	defer x.Release()
-	two, err := tensor.Number(dtype.IntScalar(2))
+	two, err := tensor.WrappedNumber(dtype.IntScalar(2))
 	require.NoError(t, err)
 	defer two.Release()
 

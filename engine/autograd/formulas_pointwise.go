@@ -63,7 +63,7 @@ func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tensor.Tensor {
 	rising := s.keep(s.c.Ge(nil, s.real(exponent), s.int(0)))
 	base := self
-	if self.IsNumber() {
+	if self.IsWrappedNumber() {
 		base = s.cast(self, result.DType())
 	}
 	slope := s.mul(grad, s.conj(s.mul(result, s.log(base))))

@@ -196,7 +196,7 @@ func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 }
 
 // number is an operand that counts as a plain number.
-func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.Number(v)) }
+func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.WrappedNumber(v)) }
 func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
 
@@ -229,7 +229,7 @@ func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // both tells whether two operands are plain numbers, of which arithmetic makes one that no dtype rounds.
-func both(a, b *tensor.Tensor) bool { return a.IsNumber() && b.IsNumber() }
+func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
 func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Neg(nil, a)) }
 

@@ -32,7 +32,7 @@ func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, k
 		return nil, status.Runtimef("%s: input tensor must be non-empty, got shape %v", op, self.Sizes())
 	case q.Dim() > 1:
 		return nil, status.Runtimef("%s: q must be a scalar or 1D tensor, got shape %v", op, q.Sizes())
-	case !q.IsNumber() && q.DType() != d:
+	case !q.IsWrappedNumber() && q.DType() != d:
 		return nil, status.Runtimef("%s: q tensor must be same dtype as the input tensor, %v, but got %v", op, d, q.DType())
 	case !slices.Contains(interpolations, interpolation):
 		return nil, status.Runtimef("%s: interpolation must be one of %v, but got %q", op, interpolations, interpolation)

@@ -17,7 +17,7 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 		return nil, err
 	}
 	d := mean.DType()
-	if mean.IsNumber() {
+	if mean.IsWrappedNumber() {
 		d = std.DType()
 	}
 	if std.DType().IsComplex() {

@@ -147,7 +147,7 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 		data[i] = t.Data()
 		switch {
 		case t.DType() != d:
-			if !t.IsNumber() || i == 0 || number != 0 {
+			if !t.IsWrappedNumber() || i == 0 || number != 0 {
 				return false
 			}
 			number = i

@@ -147,7 +147,7 @@ func Lerp(out, self, end, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() != end.DType() {
 		return nil, status.Runtimef("lerp: expected dtype %v for end but got dtype %v", self.DType(), end.DType())
 	}
-	if weight.IsNumber() {
+	if weight.IsWrappedNumber() {
 		if err := checkFits("lerp", weight.Item(), self.DType().Compute()); err != nil {
 			return nil, err
 		}

@@ -41,14 +41,14 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	if out != nil {
 		check := iter.Writable
-		if value.IsNumber() {
+		if value.IsWrappedNumber() {
 			check = iter.Fillable
 		}
 		if err := check("fill_", out); err != nil {
 			return nil, err
 		}
 	}
-	if value.IsNumber() {
+	if value.IsWrappedNumber() {
 		if err := checkFits("fill_", value.Item(), self.DType()); err != nil {
 			return nil, err
 		}

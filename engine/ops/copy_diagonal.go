@@ -20,7 +20,7 @@ func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	case 1:
 		result = s.Keep(DiagEmbed(self, offset, 0, 1))
 	case 2:
-		result = s.fresh(s.Keep(view.Diagonal(op, self, offset, 0, 1)), self.DType())
+		result = s.contiguousCopy(s.Keep(view.Diagonal(op, self, offset, 0, 1)), self.DType())
 	default:
 		return nil, status.Runtimef("%s: supports 1D or 2D tensors, but got %dD", op, self.Dim())
 	}
@@ -117,7 +117,7 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 	n := self.Storage().Nbytes() / self.DType().Size()
 	s := within(op)
 	defer s.Close()
-	to := s.fresh(s.Keep(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
+	to := s.contiguousCopy(s.Keep(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
 	s.Do(func() error { return to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()) })
 	s.replace(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
 	return s.Give(to)

@@ -60,7 +60,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	}
 	s := within(op)
 	defer s.Close()
-	times := s.fresh(repeats, dtype.Int64)
+	times := s.contiguousCopy(repeats, dtype.Int64)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -93,7 +93,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		}
 	})
 	if repeats.DType() != dtype.Int64 {
-		index = s.fresh(index, repeats.DType())
+		index = s.contiguousCopy(index, repeats.DType())
 	}
 	return s.Give(index)
 }
@@ -135,7 +135,7 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (
 	}
 	work := self
 	if s.Err == nil && (out != self || !out.IsContiguous()) {
-		work = s.fresh(self, self.DType())
+		work = s.contiguousCopy(self, self.DType())
 	}
 	s.Do(func() error {
 		return launch.On(work).Triangle(op, launch.Triangle{To: work, Diagonal: diagonal, Below: below})

@@ -71,15 +71,15 @@ func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, err
 func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 	d := resultType(self, exponent)
 	switch {
-	case d == dtype.Bool && exponent.IsNumber():
+	case d == dtype.Bool && exponent.IsWrappedNumber():
 		if exponent.Item().Bool() {
 			return copyOf("pow", out, self)
 		}
 		return fill("pow", out, self, d, false, dtype.BoolScalar(true))
-	case d.IsIntegral() && exponent.IsNumber() && exponent.Item().I < 0:
+	case d.IsIntegral() && exponent.IsWrappedNumber() && exponent.Item().I < 0:
 		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
 	}
-	if exponent.IsNumber() && (d.IsIntegral() || d.Compute() != d) {
+	if exponent.IsWrappedNumber() && (d.IsIntegral() || d.Compute() != d) {
 		if err := checkFits("pow", exponent.Item(), d); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
 func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
-	return s.Give(s.fresh(t, d))
+	return s.Give(s.contiguousCopy(t, d))
 }
 
 // ramp makes a contiguous tensor whose elements are some fixed uneven numbers around 0.

@@ -263,7 +263,7 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 			s.Err = oneDevice(s.Op, values, b)
 		}
 		if s.Err == nil {
-			edges[i] = s.fresh(b, b.DType())
+			edges[i] = s.contiguousCopy(b, b.DType())
 		}
 	}
 	return edges

@@ -310,7 +310,7 @@ func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 
 // IndexSet writes self[index] = value.
 func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
-	if value.IsNumber() {
+	if value.IsWrappedNumber() {
 		return IndexSetScalar(self, items, value.Item())
 	}
 	return assignIndex(self, items, value)

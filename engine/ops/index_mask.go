@@ -81,7 +81,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	}
 	s := within(op)
 	defer s.Close()
-	flat := s.fresh(indices, dtype.Int64)
+	flat := s.contiguousCopy(indices, dtype.Int64)
 	s.Do(func() error {
 		return launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
 			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
@@ -170,7 +170,7 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
 	if out == nil {
-		to := s.fresh(s.expand(self, sizes), self.DType())
+		to := s.contiguousCopy(s.expand(self, sizes), self.DType())
 		s.fillByMask(to, mask, value)
 		return s.Give(to)
 	}

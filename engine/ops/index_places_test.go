@@ -59,7 +59,7 @@ type indexedWrite struct {
 // indexedWrites are the operators that write to some elements of self: rows x columns numbers of any dtype.
 func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWrite {
 	number := func(v int64) *tensor.Tensor {
-		n, err := tensor.Number(dtype.IntScalar(v))
+		n, err := tensor.WrappedNumber(dtype.IntScalar(v))
 		require.NoError(t, err)
 		t.Cleanup(n.Release)
 		return n
@@ -249,7 +249,7 @@ func TestIndexThatIsPartOfAnother(t *testing.T) {
 }
 
 func long1(t *testing.T) *tensor.Tensor {
-	n, err := tensor.Number(dtype.IntScalar(1))
+	n, err := tensor.WrappedNumber(dtype.IntScalar(1))
 	require.NoError(t, err)
 	t.Cleanup(n.Release)
 	return n

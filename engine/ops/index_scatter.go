@@ -345,7 +345,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	if err != nil {
 		return nil, err
 	}
-	if value.IsNumber() {
+	if value.IsWrappedNumber() {
 		if err := checkFits(op, number, self.DType()); err != nil {
 			return nil, err
 		}
@@ -392,7 +392,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 			return
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
-		values := s.fresh(source, source.DType())
+		values := s.contiguousCopy(source, source.DType())
 		s.Do(func() error { return values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0) })
 		place, work := s.apartFrom(to, at), s.cast(to, to.DType())
 		if s.Err != nil {

@@ -112,7 +112,7 @@ func TestIndexRefusals(t *testing.T) {
 
 func TestMasksReadAndWrite(t *testing.T) {
 	x := counting(t, dtype.Int16, 70, 3000) // several pieces of a mask
-	limit, err := tensor.Number(dtype.IntScalar(3))
+	limit, err := tensor.WrappedNumber(dtype.IntScalar(3))
 	require.NoError(t, err)
 	defer limit.Release()
 	rest, err := Remainder(nil, x, limit)

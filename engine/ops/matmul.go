@@ -77,7 +77,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case iter.SameView(self, c):
 		self = c
 	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
-		self = s.fresh(self, self.DType())
+		self = s.contiguousCopy(self, self.DType())
 	}
 	s.Do(func() error {
 		return launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})

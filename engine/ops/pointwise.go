@@ -48,7 +48,7 @@ func resultType(operands ...*tensor.Tensor) dtype.DType {
 	for _, t := range operands[1:] {
 		same = same && t.DType() == first.DType()
 	}
-	if same && !first.IsNumber() {
+	if same && !first.IsWrappedNumber() {
 		return first.DType()
 	}
 	var r dtype.Result

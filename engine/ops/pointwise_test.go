@@ -41,7 +41,7 @@ func TestNumbersGiveFewAndManyElementsTheSameBits(t *testing.T) {
 	few, many := ramp(t, dtype.Float32, 3), ramp(t, dtype.Float32, 100)
 	copy(elements[float32](few), elements[float32](many))
 	for _, s := range []dtype.Scalar{dtype.FloatScalar(0.1), dtype.FloatScalar(1e300), dtype.IntScalar(1<<60 + 1<<36 + 1), dtype.BoolScalar(true)} {
-		number, err := tensor.Number(s)
+		number, err := tensor.WrappedNumber(s)
 		require.NoError(t, err)
 		defer number.Release()
 		before := number.Item()

@@ -37,7 +37,7 @@ func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 	if value.Wraps() { // what it will stand beside is not known
 		value = dtype.FloatScalar(value.F)
 	}
-	return tensor.Number(value)
+	return tensor.WrappedNumber(value)
 }
 
 // ResultType promotes two operands.

@@ -221,7 +221,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	weights := s.cast(self, self.DType())
 	if out != nil && s.Err == nil {
 		if s.Err = checkEach("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
-			weights = s.fresh(self, self.DType())
+			weights = s.contiguousCopy(self, self.DType())
 		}
 	}
 	s.Do(func() error { return iter.SameDType("multinomial", out, dtype.Int64) })

@@ -39,7 +39,7 @@ func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, k
 	if result.IsReducedFloat() && in.DType() != result {
 		s := within(op)
 		defer s.Close()
-		if in = s.fresh(in, result); s.Err != nil {
+		if in = s.contiguousCopy(in, result); s.Err != nil {
 			return nil, s.Err
 		}
 	}

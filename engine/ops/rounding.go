@@ -119,7 +119,7 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 // it no upper bound.
 func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	d := resultType(self, limit)
-	if s.Err != nil || !limit.IsNumber() || d == dtype.Bool {
+	if s.Err != nil || !limit.IsWrappedNumber() || d == dtype.Bool {
 		return limit
 	}
 	if !d.IsIntegral() {
@@ -154,7 +154,7 @@ func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
 
 // limit runs p; where the bound is a number, out must have the result's dtype.
 func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
-	if bound.IsNumber() {
+	if bound.IsWrappedNumber() {
 		if err := iter.SameDType(p.name, out, resultType(self, bound)); err != nil {
 			return nil, err
 		}
@@ -185,7 +185,7 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	for _, t := range []*tensor.Tensor{self, other} {
-		if t.IsNumber() {
+		if t.IsWrappedNumber() {
 			if err := checkOne("where", t.Item(), d); err != nil {
 				return nil, err
 			}

@@ -64,7 +64,7 @@ var numbered = map[string]func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor
 
 func withOperand(f func(x, v *tensor.Tensor) (*tensor.Tensor, error)) func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
 	return func(x *tensor.Tensor, v dtype.Scalar) (*tensor.Tensor, error) {
-		n, err := tensor.Number(v)
+		n, err := tensor.WrappedNumber(v)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func TestOperandsAreRoundedToSixteenBits(t *testing.T) {
 	} {
 		x := given(t, dtype.Float16, []int64{1}, c.x)
 		for _, number := range []bool{true, false} {
-			v, err := tensor.Number(dtype.FloatScalar(c.v))
+			v, err := tensor.WrappedNumber(dtype.FloatScalar(c.v))
 			require.NoError(t, err)
 			t.Cleanup(v.Release)
 			if !number {

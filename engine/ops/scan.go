@@ -49,7 +49,7 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	s := within(op)
 	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
-		return s.result(out, s.fresh(self, d))
+		return s.result(out, s.contiguousCopy(self, d))
 	}
 	compute := k.Compute(d)
 	if _, err := k.For(op, compute); err != nil {

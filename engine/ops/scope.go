@@ -75,8 +75,8 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return launch.RowMajor(&s.Scope, t, d)
 }
 
-// fresh is a copy of t in dtype d and row-major order, in memory of its own.
-func (s *scope) fresh(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+// contiguousCopy is a copy of t in dtype d and row-major order, in memory of its own.
+func (s *scope) contiguousCopy(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return launch.RowMajorCopy(&s.Scope, t, d)
 }
 
@@ -212,7 +212,7 @@ func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) 
 	}
 	s := within(op)
 	defer s.Close()
-	ordered := s.fresh(t, t.DType())
+	ordered := s.contiguousCopy(t, t.DType())
 	s.Do(func() error { return ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0) })
 	return s.Give(ordered)
 }

@@ -75,7 +75,7 @@ func (s *scope) search(found, sorted, self *tensor.Tensor, right bool, sorter *t
 	var order *tensor.Tensor
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
-		if order = s.fresh(sorter, dtype.Int64); s.Err == nil {
+		if order = s.contiguousCopy(sorter, dtype.Int64); s.Err == nil {
 			s.Err = launch.On(order).Within(s.Op, launch.Within{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
 		}
 	}

@@ -33,7 +33,7 @@ func TestQuantiles(t *testing.T) {
 		defer rest.Release()
 		assert.Equal(t, []int64{2, 2, 1}, rest.Sizes())
 		assert.Equal(t, []float64{2.5, 7, 4, 8}, flat(t, rest))
-		number, err := tensor.Number(dtype.FloatScalar(0.25))
+		number, err := tensor.WrappedNumber(dtype.FloatScalar(0.25))
 		require.NoError(t, err)
 		defer number.Release()
 		single, err := ctx.Nanquantile(nil, x, number, ops.NoInt, false, "lower")

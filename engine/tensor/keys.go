@@ -67,7 +67,7 @@ func (t *Tensor) State() any { return t.kind.state }
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout  Layout
-	number  bool // stands for a plain number in promotion
+	wrapped bool // a wrapped number: stands for a plain number in promotion
 	keys    Keys
 	state   any
 	history History

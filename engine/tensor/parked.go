@@ -59,12 +59,12 @@ func (p *pool[T]) all() []*T {
 }
 
 // parked recycles small tensors whole, with their storage and its block: a program of small tensors then neither allocates
-// nor collects. parkedViews are tensors that shared another's storage, and parkedGuests tensors of other owners' memory
+// nor collects. parkedViews are tensors that shared another's storage, and parkedExternals tensors of other owners' memory
 // whose storages nobody else has.
 var (
-	parked       [storage.ParkClasses]pool[fresh]
-	parkedViews  pool[Tensor]
-	parkedGuests pool[guest]
+	parked          [storage.ParkClasses]pool[allocation]
+	parkedViews     pool[Tensor]
+	parkedExternals pool[external]
 )
 
 func init() { storage.AddParking(parking{}) }
@@ -73,11 +73,11 @@ type parking struct{}
 
 // Recycle releases a tensor that nobody else refers to.
 func (t *Tensor) Recycle() {
-	f := t.whole
+	f := t.allocation
 	if f == nil {
-		own := t.guest != nil && t.storage == &t.guest.own
+		own := t.external != nil && t.storage == &t.external.own
 		if last := t.release(); last && own {
-			parkGuest(t.guest)
+			parkExternal(t.external)
 		} else {
 			parkView(t)
 		}
@@ -97,7 +97,7 @@ func (t *Tensor) Recycle() {
 }
 
 // takeParked finds a freed tensor whose block fits a contiguous tensor of nbytes on the CPU; nil when there is none.
-func takeParked(nbytes int64, dev device.Device, strides []int64) *fresh {
+func takeParked(nbytes int64, dev device.Device, strides []int64) *allocation {
 	if strides != nil || nbytes == 0 || nbytes > storage.ParkLimit || dev != device.Host {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (parking) Empty() {
 }
 
 func parkView(t *Tensor) {
-	t.kind, t.guest = kind{}, nil
+	t.kind, t.external = kind{}, nil
 	parkedViews.put(t)
 }
 
@@ -142,14 +142,14 @@ func takeView() *Tensor {
 	return new(Tensor)
 }
 
-func parkGuest(g *guest) {
+func parkExternal(g *external) {
 	g.kind, g.offset, g.owner = kind{}, 0, storage.External{}
-	parkedGuests.put(g)
+	parkedExternals.put(g)
 }
 
-func takeGuest() *guest {
-	if g := parkedGuests.take(); g != nil {
+func takeExternal() *external {
+	if g := parkedExternals.take(); g != nil {
 		return g
 	}
-	return new(guest)
+	return new(external)
 }

@@ -14,7 +14,7 @@ type Saved struct {
 
 // Save keeps t's geometry in s.
 func (s *Saved) Save(t *Tensor) {
-	s.t, s.offset, s.number = t, t.offset, t.kind.number
+	s.t, s.offset, s.number = t, t.offset, t.kind.wrapped
 	s.nbytes, s.capacity = t.storage.Nbytes(), t.storage.Capacity()
 	s.sizes = append(s.inline[:0:inlineDims], t.sizes...)
 	s.strides = append(s.inline[inlineDims:inlineDims], t.strides...)
@@ -26,7 +26,7 @@ func (s *Saved) Restore() {
 	t := s.t
 	if !slices.Equal(t.sizes, s.sizes) || !slices.Equal(t.strides, s.strides) || t.offset != s.offset {
 		_ = t.SetGeometry("restore", s.sizes, s.strides, s.offset)
-		t.kind.number = s.number
+		t.kind.wrapped = s.number
 	}
 	t.storage.Revert(s.nbytes, s.capacity)
 }

@@ -44,13 +44,13 @@ type Tensor struct {
 	kind       kind
 	contiguous bool
 	changing   atomic.Int32 // changes of the geometry that have begun, of which one goes through at most: no call must begin to use it
-	whole      *fresh       // the allocation that the tensor is part of, if any
-	guest      *guest       // or this one
+	allocation *allocation  // the allocation that the tensor is part of, if any
+	external   *external    // or this one
 	inline     [2 * inlineDims]int64
 }
 
-// fresh is a tensor allocated together with its storage.
-type fresh struct {
+// allocation is a tensor allocated together with its storage.
+type allocation struct {
 	Tensor
 	own storage.Storage
 }
@@ -115,10 +115,10 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	f := takeParked(numel*d.Size(), dev, strides)
 	parked := f != nil
 	if !parked {
-		f = new(fresh)
+		f = new(allocation)
 	}
 	t := &f.Tensor
-	t.whole = f
+	t.allocation = f
 	t.setGeometry(sizes, strides)
 	t.dtype, t.numel, t.device = d, numel, dev
 	if parked {
@@ -182,8 +182,8 @@ func Wrapper(op string, sizes []int64, d dtype.DType, dev device.Device, l Layou
 	return t, nil
 }
 
-// guest is a tensor over memory of another owner, allocated together with its storage.
-type guest struct {
+// external is a tensor over memory of another owner, allocated together with its storage.
+type external struct {
 	Tensor
 	own   storage.Storage
 	owner storage.External
@@ -191,7 +191,7 @@ type guest struct {
 
 // FromExternal views nbytes at data on the CPU, which owner keeps alive. On an error, its deleter is not called.
 func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool) (*Tensor, error) {
-	g := takeGuest()
+	g := takeExternal()
 	g.own.InitExternal(data, nbytes, device.Host, &g.owner, readOnly)
 	numel, reach, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
 	if err != nil {
@@ -200,7 +200,7 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	}
 	g.owner = owner
 	t := &g.Tensor
-	t.storage, t.dtype, t.numel, t.reach, t.device, t.guest = &g.own, d, numel, reach, device.Host, g
+	t.storage, t.dtype, t.numel, t.reach, t.device, t.external = &g.own, d, numel, reach, device.Host, g
 	t.setGeometry(sizes, strides)
 	return t, nil
 }
@@ -284,7 +284,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
-	t.kind.number = false // a number stays one as long as nobody gives it another shape or storage
+	t.kind.wrapped = false // a number stays one as long as nobody gives it another shape or storage
 	t.setGeometry(sizes, strides)
 	return nil
 }
@@ -349,8 +349,8 @@ func (t *Tensor) Alias() *Tensor {
 	return a
 }
 
-// Number makes a zero-dim CPU tensor that counts as a plain number in promotion. It keeps all of the scalar's bits.
-func Number(s dtype.Scalar) (*Tensor, error) {
+// WrappedNumber makes a zero-dim CPU tensor that counts as a plain number in promotion. It keeps all of the scalar's bits.
+func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 	d := dtype.Float64
 	switch s.Kind {
 	case dtype.KindBool:
@@ -365,7 +365,7 @@ func Number(s dtype.Scalar) (*Tensor, error) {
 		return nil, err
 	}
 	Put(t.Data(), d, s)
-	t.kind.number = true
+	t.kind.wrapped = true
 	return t, nil
 }
 
@@ -415,13 +415,13 @@ func (t *Tensor) Offset() int64 { return t.offset }
 // Numel is the number of elements.
 func (t *Tensor) Numel() int64 { return t.numel }
 
-// IsNumber tells whether the tensor stands for a plain number.
-func (t *Tensor) IsNumber() bool { return t.kind.number }
+// IsWrappedNumber tells whether the tensor stands for a plain number.
+func (t *Tensor) IsWrappedNumber() bool { return t.kind.wrapped }
 
 // Rank is the tensor's weight in promotion.
 func (t *Tensor) Rank() dtype.Rank {
 	switch {
-	case t.kind.number:
+	case t.kind.wrapped:
 		return dtype.Number
 	case len(t.sizes) == 0:
 		return dtype.ZeroDim

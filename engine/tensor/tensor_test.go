@@ -92,7 +92,7 @@ func TestElementsRoundTripInEveryDType(t *testing.T) {
 }
 
 func TestNumbersKeepAllBits(t *testing.T) {
-	n, err := tensor.Number(dtype.IntScalar(math.MaxInt64 - 1))
+	n, err := tensor.WrappedNumber(dtype.IntScalar(math.MaxInt64 - 1))
 	require.NoError(t, err)
 	defer n.Release()
 	assert.Equal(t, int64(math.MaxInt64-1), n.Item().I)
@@ -139,16 +139,16 @@ func TestFailedAllocationsOfRecycledTensorsLoseNothing(t *testing.T) {
 
 // A number whose shape changes is a tensor like others from then on; a change that is taken back leaves it a number.
 func TestNumberGivenAnotherShape(t *testing.T) {
-	number, err := tensor.Number(dtype.IntScalar(3))
+	number, err := tensor.WrappedNumber(dtype.IntScalar(3))
 	require.NoError(t, err)
 	defer number.Release()
 	var saved tensor.Saved
 	saved.Save(number)
 	require.NoError(t, number.Resize("resize_", []int64{0}))
-	assert.False(t, number.IsNumber())
+	assert.False(t, number.IsWrappedNumber())
 	assert.Equal(t, dtype.Dimensioned, number.Rank())
 	saved.Restore()
-	assert.True(t, number.IsNumber())
+	assert.True(t, number.IsWrappedNumber())
 	assert.Equal(t, int64(3), number.Item().I)
 }
 

@@ -382,7 +382,7 @@ static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
 static verdict other_keyword(const function *f, const overload *o, PyObject *name, PyObject *value,
                              arguments *a) {
   const state *s = f->s;
-  if (is(name, s->out) && o->mode == LT_AS_FUNCTION && o->op->words[LT_AS_OUT][0]) {
+  if (is(name, s->out) && o->mode == LT_AS_FUNCTION && o->op->packed[LT_AS_OUT][0]) {
     if (value != &_Py_NoneStruct) a->out = value;
     return YES;
   }

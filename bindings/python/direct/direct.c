@@ -20,9 +20,9 @@ static PyObject *leaf_of(const state *s, intptr_t handle) {
   return leaf;
 }
 
-// Calls a word form. Brief calls take less time than to let go of the interpreter.
+// Calls a packed form. Brief calls take less time than to let go of the interpreter.
 static PyObject *invoke(const function *f, const overload *o, arguments *a) {
-  lt_words call = o->op->words[a->out ? LT_AS_OUT : o->mode][a->number];
+  lt_packed call = o->op->packed[a->out ? LT_AS_OUT : o->mode][a->number];
   PyThreadState *thread = o->op->flags & LT_BRIEF ? NULL : PyEval_SaveThread();
   intptr_t given = call(a->values);
   if (thread) PyEval_RestoreThread(thread);

@@ -1,12 +1,12 @@
 // Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it,
-// and callables that turn a call's arguments into those of a word form, by what the library's table
-// tells of the operator (../../../capi/value.h), and its results into Python objects.
-// A call is matched twice at most. First every value is taken as it is: tensors, Python's own
-// numbers, tuples, lists. Where a value is of a class that this code does not know, the arguments
-// are asked whether one takes the call over (__torch_function__), and then the functions of
-// _convert.py turn such values into known ones, or refuse them. _direct.py loads it all by ctypes.
-//   arguments.c  a call's arguments, turned into those of a word form
-//   results.c    what a word form gives, as Python objects
+// and callables that turn a call's arguments into those of a packed form, by what the library's
+// table tells of the operator (../../../capi/value.h), and its results into Python objects. A call
+// is matched twice at most. First every value is taken as it is: tensors, Python's own numbers,
+// tuples, lists. Where a value is of a class that this code does not know, the arguments are asked
+// whether one takes the call over (__torch_function__), and then the functions of _convert.py turn
+// such values into known ones, or refuse them. _direct.py loads it all by ctypes.
+//   arguments.c  a call's arguments, turned into those of a packed form
+//   results.c    what a packed form gives, as Python objects
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
 //   dlpack.c     capsules of DLPack, to and from tensors
@@ -173,7 +173,7 @@ static inline PyObject *wrap(const state *s, intptr_t handle) {
   return made;
 }
 
-// What a call gives whose word form has succeeded, but for a form that makes one tensor.
+// What a call gives whose packed form has succeeded, but for a form that makes one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 
 PyObject *device_of(const state *s, tensor_device d);

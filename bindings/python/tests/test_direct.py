@@ -373,13 +373,13 @@ def test_other_threads_run_during_a_call():
 
 
 class Value(ctypes.Union):
-    _fields_ = [("pointer", ctypes.c_void_p), ("words", ctypes.c_int64 * 3)]
+    _fields_ = [("pointer", ctypes.c_void_p), ("packed", ctypes.c_int64 * 3)]
 
 
 class Operator(ctypes.Structure):
-    """The beginning of the library's lt_operator: the name and the word forms."""
+    """The beginning of the library's lt_operator: the name and the packed forms."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("words", ctypes.c_void_p * 2 * 3)]
+    _fields_ = [("name", ctypes.c_char_p), ("packed", ctypes.c_void_p * 2 * 3)]
 
 
 WORDS = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
@@ -404,7 +404,7 @@ WORDS = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
 def test_a_refused_call_runs_once(name, call):
     find = _library.library.tensor_operator
     find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
-    words, calls, x = find(name.encode()).contents.words, [], base()
+    words, calls, x = find(name.encode()).contents.packed, [], base()
     before = [list(pair) for pair in words]
 
     def counted(address):

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// A word form is a C function that takes all its arguments in one array; the table of operators (capi/value.h) has those of
+// A packed form is a C function that takes all its arguments in one array; the table of operators (capi/value.h) has those of
 // every operator, with what a binding needs to turn a call of its language into one of them.
 
 // kinds are the letters of the types of parameters and results in the table, and the field of lt_value that holds a value.
@@ -63,11 +63,11 @@ func (v *pyOverload) kindOf(i int) string {
 	return kind
 }
 
-// word is the name of the word form, within its file.
-func (f form) word() string { return "words" + strings.TrimPrefix(f.name(), "tensor") }
+// packed is the name of the packed form, within its file.
+func (f form) packed() string { return "packed" + strings.TrimPrefix(f.name(), "tensor") }
 
-// wordDefinition is the word form, which calls the form itself.
-func (f form) wordDefinition() string {
+// packedDefinition is the packed form, which calls the form itself.
+func (f form) packedDefinition() string {
 	var pass []string
 	for i, a := range f.op.Args {
 		cell, field := fmt.Sprintf("a[%d].", i), kinds[unqualified(a.Type)].field
@@ -84,7 +84,7 @@ func (f form) wordDefinition() string {
 			pass = append(pass, cell+field)
 		}
 	}
-	head := fmt.Sprintf("static intptr_t %s(lt_value *a) {", f.word())
+	head := fmt.Sprintf("static intptr_t %s(lt_value *a) {", f.packed())
 	if len(f.op.Args) == 0 && !f.returnsResults() {
 		head += "\n  (void)a;\n "
 	}
@@ -196,10 +196,10 @@ func (v *pyOverload) row() (parameters, row string) {
 	if len(o.Args) > 0 {
 		parameters = fmt.Sprintf("static const lt_parameter of_%s[] = {\n%s};\n\n", name, b.String())
 	}
-	words := map[string][]string{"function": {"NULL", "NULL"}, "inplace": {"NULL", "NULL"}, "out": {"NULL", "NULL"}}
+	packed := map[string][]string{"function": {"NULL", "NULL"}, "inplace": {"NULL", "NULL"}, "out": {"NULL", "NULL"}}
 	for _, f := range forms(o) {
 		at := map[bool]int{true: 1}[f.scalar]
-		words[f.mode][at] = f.word()
+		packed[f.mode][at] = f.packed()
 	}
 	results := ""
 	for _, r := range o.Returns {
@@ -216,7 +216,7 @@ func (v *pyOverload) row() (parameters, row string) {
 	if len(o.Args) > 0 {
 		first = "of_" + name
 	}
-	pair := func(mode string) string { return "{" + strings.Join(words[mode], ", ") + "}" }
+	pair := func(mode string) string { return "{" + strings.Join(packed[mode], ", ") + "}" }
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated })
 	return parameters, fmt.Sprintf("    {\"%s\", {%s, %s, %s}, %s, %d, \"%s\", %q, %d, %s},\n",
 		o.ID(), pair("function"), pair("inplace"), pair("out"), first, len(o.Args), results, "("+v.describe()+")", changed, or(flags))
@@ -230,20 +230,20 @@ func or(flags []string) string {
 	return strings.Join(flags, " | ")
 }
 
-// operatorTable is the table, in the order of the operators' names, with its word forms.
+// operatorTable is the table, in the order of the operators' names, with its packed forms.
 func operatorTable(ops []*schema.Operator) string {
 	sorted := slices.Clone(ops)
 	slices.SortFunc(sorted, func(a, b *schema.Operator) int { return strings.Compare(a.ID(), b.ID()) })
-	var words, parameters, rows strings.Builder
+	var packed, parameters, rows strings.Builder
 	for _, o := range sorted {
 		for _, f := range forms(o) {
-			words.WriteString(f.wordDefinition())
+			packed.WriteString(f.packedDefinition())
 		}
 		p, row := (&pyOverload{op: renamed(o)}).row()
 		parameters.WriteString(p)
 		rows.WriteString(row)
 	}
-	return cBanner + "#include \"value.h\"\n\n" + words.String() + parameters.String() +
-		"// Not constant, so that a test can put a function of its own before a word form.\nlt_operator lt_operators[] = {\n" + rows.String() +
+	return cBanner + "#include \"value.h\"\n\n" + packed.String() + parameters.String() +
+		"// Not constant, so that a test can put a function of its own before a packed form.\nlt_operator lt_operators[] = {\n" + rows.String() +
 		fmt.Sprintf("};\nconst int lt_operator_count = %d;\n", len(sorted))
 }
