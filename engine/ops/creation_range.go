@@ -111,6 +111,12 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 	if err := checkRange("range", start, end, step); err != nil {
 		return nil, err
 	}
+	if d != dtype.None && d.IsIntegral() { // whole numbers are counted, as in PyTorch
+		start, end, step = dtype.IntScalar(start.Int()), dtype.IntScalar(end.Int()), dtype.IntScalar(step.Int())
+		if err := checkRange("range", start, end, step); err != nil {
+			return nil, err
+		}
+	}
 	n := math.Floor((end.Float()-start.Float())/step.Float()) + 1
 	return sequence("range", out, n, start, step, d, dtype.Default(), layout, dev)
 }

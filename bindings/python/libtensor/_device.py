@@ -98,7 +98,7 @@ c_set_default = bind("tensor_set_default_device", Device)
 @lru_cache(maxsize=256)
 def parse(text):
     cell = Cell()
-    status = c_parse(text.encode(), cell.address)
+    status = c_parse(text.replace("\0", "\\0").encode(), cell.address)  # C would read up to the NUL
     if status:
         raise failure(status)
     return Device(cell.d.type, cell.d.index)

@@ -440,3 +440,14 @@ def test_split_by_its_names():
 def test_points_of_more_dimensions_than_values():
     x = torch.arange(24.0).reshape(2, 3, 4)
     assert torch.equal(torch.trapezoid(torch.ones(2), x), torch.full((3, 4), 12.0))
+
+
+def test_a_range_of_integers_counts_whole_steps():
+    assert torch.range(0, 4, 1.5, dtype=torch.int64).tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(RuntimeError, match="step must be nonzero"):
+        torch.range(0, 4, 0.5, dtype=torch.int64)
+
+
+def test_a_device_ends_where_its_name_does():
+    with pytest.raises(RuntimeError, match="cpu"):
+        torch.device("cpu\0x")
