@@ -277,8 +277,7 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 		if t.DType().IsComplex() {
 			return nil, status.Runtimef("grad can be implicitly created only for real scalar outputs but got %v", t.DType())
 		}
-		ones, err := r.c.OnesLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)
-		return ones, err
+		return r.c.OnesLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)
 	}
 	switch {
 	case !slices.Equal(t.Sizes(), grad.Sizes()):

@@ -164,7 +164,7 @@ func (r *run) visit(p *pending) error {
 		if r.wanted != nil {
 			return nil
 		}
-		return accumulate(r.c, n.leaf, p.grads[0], r.create)
+		return variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create)
 	}
 	if r.needed != nil && !slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] }) {
 		return nil
@@ -237,7 +237,7 @@ func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, erro
 			fitted = s.real(fitted)
 		}
 		if sizes := want.sizes(); !slices.Equal(fitted.Sizes(), sizes) {
-			if !expands(sizes, fitted.Sizes()) {
+			if !shape.ExpandsTo(sizes, fitted.Sizes()) {
 				panic(failure{status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes)})
 			}
 			fitted = s.keep(c.SumToSize(fitted, slices.Clone(sizes)))
@@ -247,25 +247,7 @@ func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, erro
 	return fitted, err
 }
 
-// expands tells whether a tensor of some sizes can be broadcast to others.
-func expands(from, to []int64) bool {
-	if len(from) > len(to) {
-		return false
-	}
-	to = to[len(to)-len(from):]
-	for i, n := range from {
-		if n != 1 && n != to[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// accumulate adds a gradient to that of the leaf t.
-func accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
-	return variableOf(t).accumulate(c, t, grad, create)
-}
-
+// accumulate adds a gradient to that of t, which is nil where it is no leaf.
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -69,7 +70,7 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 
 // anyZero tells whether t has a zero; not for tensors without data.
 func (s *steps) anyZero(t *tensor.Tensor) bool {
-	if t.IsMeta() {
+	if !launch.Known(t) {
 		return false
 	}
 	found, err := s.c.Item(s.keep(s.c.Any(nil, s.isZero(t), nil, false)))
@@ -212,10 +213,7 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	case p == 2:
 		return s.mul(grad, s.cleared(s.div(self, result), s.isZero(result)))
 	case math.IsInf(p, 0):
-		size := s.abs(self)
-		equal := s.either(s.eq(size, result), s.both(s.keep(s.c.Isnan(size)), s.keep(s.c.Isnan(result))))
-		each := s.div(grad, s.keep(s.c.Sum(nil, equal, dims, true, grad.DType())))
-		return s.mul(s.mul(s.sgn(self), equal), each)
+		return s.mul(s.sgn(self), s.shared(grad, s.abs(self), result, dims, true))
 	case p < 1:
 		slope := s.cleared(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), s.isZero(self))
 		return s.mul(slope, s.mul(grad, s.pow(result, s.float(1-p))))

@@ -40,7 +40,7 @@ func (s *steps) restore(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *te
 	mask, err := shape.WrapDims("backward", dims, len(sizes), true)
 	s.check(err)
 	for d := range reduced {
-		if len(dims) == 0 || mask[d] {
+		if mask[d] {
 			reduced[d] = 1
 		}
 	}

@@ -155,8 +155,7 @@ func (s *scope) rolled(t *tensor.Tensor, d int, shift int64) *tensor.Tensor {
 // SumToSize adds up dimensions until self has a shape that broadcasts to its own.
 func SumToSize(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	const op = "sum_to_size"
-	full, err := shape.Broadcast(op, size, self.Sizes())
-	if err != nil || !slices.Equal(full, self.Sizes()) {
+	if !shape.ExpandsTo(size, self.Sizes()) {
 		return nil, status.Runtimef("%s: size %v is not expandable to size %v", op, size, self.Sizes())
 	}
 	lead := self.Dim() - len(size)

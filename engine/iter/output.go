@@ -59,6 +59,7 @@ func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
 	if o.Out != nil {
 		return o.open(inputs)
 	}
+	// What open would come to after its choices, which small calls notice.
 	o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.DType, o.Device)
 	return err
 }

@@ -420,9 +420,8 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if s.Err != nil {
 		return
 	}
-	full, err := shape.Broadcast(s.Op, value.Sizes(), a.sizes)
 	switch {
-	case err != nil || !slices.Equal(full, a.sizes):
+	case !shape.ExpandsTo(value.Sizes(), a.sizes):
 		s.Err = mismatch(a.sizes)
 	case shape.Product(a.sizes) == 0:
 	case accumulate:

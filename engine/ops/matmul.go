@@ -102,7 +102,7 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	if _, err := gemmKernel.For(op, d); err != nil || self == nil {
 		return err
 	}
-	if shaped, err := shape.Broadcast(op, self.Sizes(), sizes); err != nil || !slices.Equal(shaped, sizes) {
+	if !shape.ExpandsTo(self.Sizes(), sizes) {
 		return status.Runtimef("%s: the size of self %v must be broadcastable to the product's %v", op, self.Sizes(), sizes)
 	}
 	return checkInPlace(op, out, self, sizes)
@@ -316,7 +316,7 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 		}
 	}
 	sizes := []int64{vec1.Numel(), vec2.Numel()}
-	if shaped, err := shape.Broadcast("addr", self.Sizes(), sizes); err != nil || !slices.Equal(shaped, sizes) {
+	if !shape.ExpandsTo(self.Sizes(), sizes) {
 		return nil, status.Runtimef("addr: size mismatch, input %v, v1 [%d], v2 [%d]", self.Sizes(), sizes[0], sizes[1])
 	}
 	if err := checkInPlace("addr", out, self, sizes); err != nil {

@@ -161,6 +161,20 @@ func Broadcast(op string, a, b []int64) ([]int64, error) {
 	return out, nil
 }
 
+// ExpandsTo tells whether a tensor of sizes from can be broadcast to sizes to.
+func ExpandsTo(from, to []int64) bool {
+	if len(from) > len(to) {
+		return false
+	}
+	to = to[len(to)-len(from):]
+	for i, n := range from {
+		if n != 1 && n != to[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // InferSize replaces one -1 in sizes by what makes their product numel, and refuses sizes that do not hold numel elements.
 func InferSize(op string, sizes []int64, numel int64) ([]int64, error) {
 	out := slices.Clone(sizes)

@@ -402,9 +402,8 @@ static verdict take_keywords(const function *f, const overload *o, PyObject *con
   for (Py_ssize_t k = 0, n = PyTuple_Size(names); k < n; k++) {
     PyObject *name = PyTuple_GetItem(names, k);
     int i = index_of(o, name, from);
-    if (i < 0 && is(name, s->axis)) i = index_of(o, s->dim, 0);
-    if (i < 0 && is(name, s->keepdims)) i = index_of(o, s->keepdim, 0);
-    if (i < 0 && is(name, s->split_size)) i = index_of(o, s->sections, 0);
+    for (int at = 0; i < 0 && at < ALIASES; at++)
+      if (is(name, s->aliases[at].other)) i = index_of(o, s->aliases[at].name, 0);
     if (i >= 0 && o->kinds[i] == 'R') i = -1;
     if (i < 0) {
       verdict taken = other_keyword(f, o, name, values[k], a);

@@ -286,11 +286,12 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
   } names[] = {{&s->dtype_name, "dtype"},
                {&s->out, "out"},
                {&s->dim, "dim"},
-               {&s->axis, "axis"},
-               {&s->keepdim, "keepdim"},
-               {&s->keepdims, "keepdims"},
-               {&s->split_size, "split_size"},
-               {&s->sections, "split_size_or_sections"},
+               {&s->aliases[0].other, "axis"},
+               {&s->aliases[0].name, "dim"},
+               {&s->aliases[1].other, "keepdims"},
+               {&s->aliases[1].name, "keepdim"},
+               {&s->aliases[2].other, "split_size"},
+               {&s->aliases[2].name, "split_size_or_sections"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -29,7 +29,8 @@ enum {
   MOST_OVERLOADS = 8,
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
-  MOST_KEPT = 2 * MOST_PARAMETERS
+  MOST_KEPT = 2 * MOST_PARAMETERS,
+  ALIASES = 3
 };
 
 typedef struct {
@@ -48,8 +49,10 @@ typedef struct {
   PyObject *outputs;          // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
-  PyObject *dtype_name, *out, *dim, *axis, *keepdim, *keepdims, *split_size, *sections,
-      *requires_grad, *pin_memory;
+  PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory;
+  struct {
+    PyObject *other, *name;
+  } aliases[ALIASES];        // other names of parameters
   PyObject *converters[26];  // by the letter of a parameter, small or not
   int intercepting;          // how many modes want to see every call
 } state;
