@@ -26,7 +26,8 @@ the other methods of Tensor
 files, devices
     _structure _files _accelerators
 the public modules
-    _C accelerator autograd cpu cuda distributed fft hdf5 linalg mps multiprocessing overrides random return_types safetensors special
+    autograd.functional autograd.gradcheck autograd
+    _C accelerator cpu cuda distributed fft hdf5 linalg mps multiprocessing overrides random return_types safetensors special
     storage testing version xpu
     nn.functional nn utils.dlpack utils
     backends.cpu backends.cuda backends.cudnn backends.mkl backends.mkldnn backends.mps backends.openmp backends

@@ -2,5 +2,10 @@
 
 from .._grad import backward, grad
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from . import functional
+from .gradcheck import gradcheck, gradgradcheck
 
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    *("backward", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck"),
+    *("inference_mode", "no_grad", "set_grad_enabled"),
+]
