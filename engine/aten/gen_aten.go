@@ -5465,15 +5465,13 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 }
 
 // ViewAs is the operator view_as.
-func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).ViewAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("view_as", key)
-		return
 	}
-	return ops.ViewAs(self, other)
+	return composed.ViewAs(c, self, other)
 }
 
 // Reshape is the operator reshape.
@@ -5661,15 +5659,13 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 }
 
 // ExpandAs is the operator expand_as.
-func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).ExpandAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("expand_as", key)
-		return
 	}
-	return ops.ExpandAs(self, other)
+	return composed.ExpandAs(c, self, other)
 }
 
 // BroadcastTo is the operator broadcast_to.
@@ -5753,15 +5749,13 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 }
 
 // NarrowTensor is the operator narrow.
-func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(start)); key != 0 {
 		if does := backend(key).NarrowTensor; does != nil {
 			return does(c, self, dim, start, length)
 		}
-		err = refused("narrow", key)
-		return
 	}
-	return ops.NarrowTensor(self, dim, start, length)
+	return composed.NarrowTensor(c, self, dim, start, length)
 }
 
 // Select is the operator select.
@@ -5911,15 +5905,13 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 }
 
 // TensorSplitTensor is the operator tensor_split.
-func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
 		if does := backend(key).TensorSplitTensor; does != nil {
 			return does(c, self, indicesOrSections, dim)
 		}
-		err = refused("tensor_split", key)
-		return
 	}
-	return ops.TensorSplitTensor(self, indicesOrSections, dim)
+	return composed.TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
 // Hsplit is the operator hsplit.

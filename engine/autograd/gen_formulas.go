@@ -334,7 +334,6 @@ var formulas = aten.Backend{
 	SqueezeDims:          recordSqueezeDims,
 	Unsqueeze:            recordUnsqueeze,
 	Narrow:               recordNarrow,
-	NarrowTensor:         recordNarrowTensor,
 	Select:               recordSelect,
 	Slice:                recordSlice,
 	AsStrided:            recordAsStrided,
@@ -347,7 +346,6 @@ var formulas = aten.Backend{
 	Chunk:                recordChunk,
 	TensorSplit:          recordTensorSplit,
 	TensorSplitIndices:   recordTensorSplitIndices,
-	TensorSplitTensor:    recordTensorSplitTensor,
 	Hsplit:               recordHsplit,
 	HsplitIndices:        recordHsplitIndices,
 	Vsplit:               recordVsplit,
@@ -4686,8 +4684,7 @@ func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.ViewAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -4899,10 +4896,7 @@ func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tens
 		return
 	}
 	result, err = r.c.ExpandAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.ExpandAs(base, other))
-		}, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -4996,20 +4990,6 @@ func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (re
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
-		}, result)
-	}
-	return
-}
-
-func recordNarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.NarrowTensor(self, dim, start, length)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.NarrowTensor(base, dim, start, length))
 		}, result)
 	}
 	return
@@ -5170,20 +5150,6 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 		indices = copied(indices)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
-		}, result...)
-	}
-	return
-}
-
-func recordTensorSplitTensor(c aten.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.TensorSplitTensor(self, indicesOrSections, dim)
-	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return c.TensorSplitTensor(base, indicesOrSections, dim)
 		}, result...)
 	}
 	return

@@ -158,7 +158,12 @@ def test_what_has_no_gradient():
         torch.ones(3, dtype=torch.int64, requires_grad=True)
     a = leaf(1, 2)
     assert not a.argmax().requires_grad and not (a > 1).requires_grad and not torch.zeros_like(a).requires_grad
-    for made, name in ((torch.heaviside(a, a), "heaviside"), (torch.unique(a), "unique"), (a // a, "floor_divide"), (torch.igamma(a, a), "igamma: self")):
+    for made, name in (
+        (torch.heaviside(a, a), "heaviside"),
+        (torch.unique(a), "unique"),
+        (a // a, "floor_divide"),
+        (torch.igamma(a, a), "igamma: self"),
+    ):
         assert made.requires_grad
         with pytest.raises(NotImplementedError, match=f"the derivative for '{name}' is not implemented"):
             made.sum().backward()
@@ -299,3 +304,25 @@ def test_geometry_in_place_is_freed():
         once()
     gc.collect()
     assert torch.memory_stats().in_use == before
+
+
+def test_views_made_of_what_tensors_say():
+    """The tensors may be gone, or hold other numbers, when the gradient is viewed alike."""
+    a = leaf(1, 2, 3, 4)
+    start, at = torch.tensor(1), torch.tensor([1, 3])
+    narrow, parts = torch.narrow(a, 0, start, 2), torch.tensor_split(a, at)
+    wide, shaped = a.expand_as(torch.empty(3, 4)), a.view_as(torch.empty(2, 2))
+    start.fill_(3)
+    at.fill_(0)
+    del start, at
+    held = [torch.empty(7) for _ in range(8)]
+    assert close(torch.autograd.grad((narrow * narrow).sum(), a)[0], [0, 4, 6, 0])
+    assert close(torch.autograd.grad((parts[1] * 2).sum(), a)[0], [0, 2, 2, 0])
+    assert close(torch.autograd.grad(wide.sum(), a)[0], [3, 3, 3, 3]) and close(torch.autograd.grad(shaped[1].sum(), a)[0], [0, 0, 1, 1])
+    assert len(held) == 8
+    with pytest.raises(RuntimeError, match=r"narrow: start must be a 0-dim integral tensor"):
+        torch.narrow(a, 0, torch.tensor([1]), 2)
+    with pytest.raises(RuntimeError, match=r"^expand_as: .*"):
+        a.expand_as(torch.empty(3))
+    with pytest.raises(RuntimeError, match=r"^view_as: .*"):
+        a.view_as(torch.empty(3))

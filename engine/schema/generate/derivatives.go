@@ -320,6 +320,9 @@ func (k *compiler) recorded() (string, error) {
 			return "", fmt.Errorf("derivatives: %s: leave it out", a.Name)
 		}
 	}
+	if k.isView() && len(k.tensors()) > 1 {
+		return "", fmt.Errorf("a view is made again for gradients, when %s may be gone: write it in engine/composite with views of numbers", k.tensors()[1])
+	}
 	node, err := k.nodeName()
 	if err != nil {
 		return "", err
