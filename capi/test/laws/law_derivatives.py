@@ -15,6 +15,7 @@ NAME = "derivatives"
 LARGE = 24  # elements from which random directions are tried rather than all
 # Ranges of elements, after those that are recorded: functions are defined on different parts of the line.
 RANGES = (None, (-2, 2), (0.1, 0.9), (1.1, 3))
+DRAWS = 3  # of elements, since one draw can hit a step of the function
 CHECKED, DISCRETE, UNSUITED = "checked", "discrete", "unsuited"
 # Operators with numbers in and out that have no derivatives, or none that differences would show.
 REASONS = {
@@ -83,13 +84,21 @@ def attempt(inputs, c, dtype, rng):
     """What became of the first of some calls whose derivatives can be checked."""
     result = UNSUITED
     calls = candidates(inputs, c)
-    for call, limits in zip(rng.sample(calls, len(calls)) * len(RANGES), [r for r in RANGES for _ in calls], strict=True):
-        made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, dtype, rng, limits))
-        found = checked(Function(made), made)
-        if found == CHECKED:
-            return CHECKED
-        if found == DISCRETE:
-            result = DISCRETE
+    for limits in RANGES:
+        for call in rng.sample(calls, len(calls)):
+            for n in range(DRAWS):
+                made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, dtype, rng, limits))
+                try:
+                    found = checked(Function(made), made)
+                except Wrong:
+                    if n + 1 == DRAWS:
+                        raise
+                    continue
+                if found == CHECKED:
+                    return CHECKED
+                if found == DISCRETE:
+                    result = DISCRETE
+                break
     return result
 
 
