@@ -492,6 +492,11 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -552,6 +557,11 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.neg(s.grad(0)), s.conj((s.mul(s.saved(result_), s.saved(result_)))))
 		}
@@ -601,6 +611,11 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -621,6 +636,11 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -639,6 +659,10 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -661,6 +685,10 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -729,6 +757,11 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1023,6 +1056,11 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))))
 		}
@@ -1038,6 +1076,11 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))))
 		}
@@ -1053,6 +1096,11 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
 	}
 	return
@@ -1066,6 +1114,11 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453))
 		}
@@ -1081,6 +1134,11 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))))
 		}
@@ -1208,6 +1266,11 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), s.conj((s.add(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
 		}
@@ -1318,6 +1381,11 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
 		}
@@ -1390,6 +1458,11 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), s.conj((s.mul((s.sub(s.int(1), s.saved(result_))), s.saved(result_)))))
 		}
@@ -1435,6 +1508,11 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1453,6 +1531,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	}
 	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
 	valuesLike := likeOf(values)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1475,6 +1557,10 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1491,6 +1577,10 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	}
 	mask_ := r.save(mask, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1506,6 +1596,10 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		return
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedFill(out, self, mask, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1526,6 +1620,10 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedScatter(out, self, mask, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1546,6 +1644,10 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1562,6 +1664,10 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1586,6 +1692,10 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Put(out, self, index, source, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1608,6 +1718,10 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Scatter(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1627,6 +1741,10 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		return
 	}
 	index_ := r.save(index, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1657,6 +1775,10 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	}
 	index_ := r.save(index, r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterAdd(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1685,6 +1807,11 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1702,6 +1829,10 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 		return
 	}
 	index_ := r.save(index, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1721,6 +1852,10 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexCopy(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1740,6 +1875,10 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexFill(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1769,6 +1908,11 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2202,6 +2346,10 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	}
 	mat1_ := r.save(mat1, r.wants(2))
 	mat2_ := r.save(mat2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2224,6 +2372,10 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2246,6 +2398,10 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2268,6 +2424,10 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	}
 	mat_ := r.save(mat, r.wants(2))
 	vec_ := r.save(vec, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2290,6 +2450,10 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	}
 	vec1_ := r.save(vec1, r.wants(2))
 	vec2_ := r.save(vec2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2330,9 +2494,18 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	}
 	x1_ := r.save(x1, r.wants(0) || r.wants(1))
 	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2524,6 +2697,11 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2576,6 +2754,11 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
@@ -2616,10 +2799,19 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
 		stdResult_ := r.saveResult(stdResult, 0)
+		if r.err != nil {
+			err = r.undo(stdResult, meanResult)
+			stdResult, meanResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
 		}
@@ -2634,6 +2826,10 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, varResult, meanResult) {
 		dim = copied(dim)
@@ -2658,6 +2854,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
@@ -2686,6 +2887,11 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2707,6 +2913,11 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2727,6 +2938,11 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -2743,6 +2959,11 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -2763,6 +2984,11 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -2779,6 +3005,11 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -2800,6 +3031,11 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	if r.finish(err, minResult, maxResult) {
 		minResult_ := r.saveResult(minResult, 0)
 		maxResult_ := r.saveResult(maxResult, 1)
+		if r.err != nil {
+			err = r.undo(minResult, maxResult)
+			minResult, maxResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
@@ -3063,6 +3299,11 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.where(s.keep(s.c.Le(nil, s.saved(result_), s.int(0))), s.saved(result_), s.grad(0))
 		}
@@ -3118,6 +3359,11 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3134,6 +3380,11 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3150,6 +3401,11 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3170,6 +3426,11 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3191,6 +3452,11 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3206,6 +3472,11 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.saved(result_), (s.sub(s.grad(0), s.sumOver(s.mul(s.grad(0), s.saved(result_)), dim))))
 		}
@@ -3221,6 +3492,11 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.sub(s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)))
 		}
@@ -3237,6 +3513,11 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3253,6 +3534,11 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3273,6 +3559,11 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3286,9 +3577,18 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3305,6 +3605,11 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3318,9 +3623,18 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3337,6 +3651,11 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3353,6 +3672,11 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3369,6 +3693,11 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3436,6 +3765,11 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.mul(s.float(0.8862269254527580), s.exp(s.mul(s.saved(result_), s.saved(result_)))), s.grad(0))
 		}
@@ -3529,6 +3863,10 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3713,6 +4051,11 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, exponentResult) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
+		if r.err != nil {
+			err = r.undo(mantissaResult, exponentResult)
+			mantissaResult, exponentResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))))
 		}
