@@ -378,6 +378,136 @@ func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bo
 	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
+// GradFn is the operator grad_fn.
+func (c Ctx) GradFn(self *tensor.Tensor) (tensor.Node, error) {
+	return recorded.GradFn(c, self)
+}
+
+// GradientEdge is the operator gradient_edge.
+func (c Ctx) GradientEdge(self *tensor.Tensor) (tensor.Node, int64, error) {
+	return recorded.GradientEdge(c, self)
+}
+
+// NodeName is the operator node_name.
+func (c Ctx) NodeName(self tensor.Node) (string, error) {
+	return recorded.NodeName(c, self)
+}
+
+// NodeId is the operator node_id.
+func (c Ctx) NodeId(self tensor.Node) (int64, error) {
+	return recorded.NodeId(c, self)
+}
+
+// NodeWeak is the operator node_weak.
+func (c Ctx) NodeWeak(self tensor.Node) (tensor.Node, error) {
+	return recorded.NodeWeak(c, self)
+}
+
+// NodeEdges is the operator node_edges.
+func (c Ctx) NodeEdges(self tensor.Node) (int64, error) {
+	return recorded.NodeEdges(c, self)
+}
+
+// NodeEdge is the operator node_edge.
+func (c Ctx) NodeEdge(self tensor.Node, i int64) (tensor.Node, int64, error) {
+	return recorded.NodeEdge(c, self, i)
+}
+
+// NodeVariable is the operator node_variable.
+func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
+	return recorded.NodeVariable(c, self)
+}
+
+// NodeSaved is the operator node_saved.
+func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
+	return recorded.NodeSaved(c, self)
+}
+
+// NodeSetContext is the operator node_set_context.
+func (c Ctx) NodeSetContext(self tensor.Node, data, deleter unsafe.Pointer) error {
+	return recorded.NodeSetContext(c, self, data, deleter)
+}
+
+// NodeContext is the operator node_context.
+func (c Ctx) NodeContext(self tensor.Node) (unsafe.Pointer, error) {
+	return recorded.NodeContext(c, self)
+}
+
+// RegisterHook is the operator register_hook.
+func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.RegisterHook(c, self, function, data, deleter)
+}
+
+// RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
+func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
+}
+
+// NodeRegisterHook is the operator node_register_hook.
+func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.NodeRegisterHook(c, self, function, data, deleter)
+}
+
+// NodeRegisterPrehook is the operator node_register_prehook.
+func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
+}
+
+// RemoveHook is the operator remove_hook.
+func (c Ctx) RemoveHook(number int64) error {
+	return recorded.RemoveHook(c, number)
+}
+
+// PushSavedTensorsHooks is the operator push_saved_tensors_hooks.
+func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter unsafe.Pointer) error {
+	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
+}
+
+// PopSavedTensorsHooks is the operator pop_saved_tensors_hooks.
+func (c Ctx) PopSavedTensorsHooks() error {
+	return recorded.PopSavedTensorsHooks(c)
+}
+
+// RecordFunction is the operator record_function.
+func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
+}
+
+// GetVersion is the operator get_version.
+func (c Ctx) GetVersion(self *tensor.Tensor) (int64, error) {
+	return recorded.GetVersion(c, self)
+}
+
+// IncrementVersion is the operator increment_version.
+func (c Ctx) IncrementVersion(self *tensor.Tensor) error {
+	return recorded.IncrementVersion(c, self)
+}
+
+// SetDetectAnomaly is the operator set_detect_anomaly.
+func (c Ctx) SetDetectAnomaly(enabled, checkNan bool) error {
+	return recorded.SetDetectAnomaly(c, enabled, checkNan)
+}
+
+// IsAnomalyEnabled is the operator is_anomaly_enabled.
+func (c Ctx) IsAnomalyEnabled() (bool, error) {
+	return recorded.IsAnomalyEnabled(c)
+}
+
+// IsAnomalyCheckNanEnabled is the operator is_anomaly_check_nan_enabled.
+func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
+	return recorded.IsAnomalyCheckNanEnabled(c)
+}
+
+// SetAnomalyWatcher is the operator set_anomaly_watcher.
+func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
+	return recorded.SetAnomalyWatcher(c, function, data)
+}
+
+// Handle is the operator handle.
+func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Handle(c, self)
+}
+
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {

@@ -554,6 +554,11 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -614,6 +619,11 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.neg(s.grad(0)), s.conj((s.mul(s.saved(result_), s.saved(result_)))))
 		}
@@ -663,6 +673,11 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -683,6 +698,11 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -701,6 +721,10 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -723,6 +747,10 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -881,6 +909,11 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1355,6 +1388,11 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))))
 		}
@@ -1370,6 +1408,11 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))))
 		}
@@ -1385,6 +1428,11 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
 	}
 	return
@@ -1398,6 +1446,11 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453))
 		}
@@ -1413,6 +1466,11 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))))
 		}
@@ -1540,6 +1598,11 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), s.conj((s.add(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
 		}
@@ -1650,6 +1713,11 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
 		}
@@ -1722,6 +1790,11 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), s.conj((s.mul((s.sub(s.int(1), s.saved(result_))), s.saved(result_)))))
 		}
@@ -1767,6 +1840,11 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1785,6 +1863,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	}
 	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
 	valuesLike := likeOf(values)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1807,6 +1889,10 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1823,6 +1909,10 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	}
 	mask_ := r.save(mask, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1838,6 +1928,10 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		return
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedFill(out, self, mask, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1858,6 +1952,10 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedScatter(out, self, mask, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1878,6 +1976,10 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1894,6 +1996,10 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1928,6 +2034,10 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Put(out, self, index, source, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1950,6 +2060,10 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Scatter(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1969,6 +2083,10 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		return
 	}
 	index_ := r.save(index, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2005,6 +2123,10 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	}
 	index_ := r.save(index, r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterAdd(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2033,6 +2155,11 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2050,6 +2177,10 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 		return
 	}
 	index_ := r.save(index, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2069,6 +2200,10 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexCopy(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2088,6 +2223,10 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexFill(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2117,6 +2256,11 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2650,6 +2794,10 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	}
 	mat1_ := r.save(mat1, r.wants(2))
 	mat2_ := r.save(mat2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2672,6 +2820,10 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2694,6 +2846,10 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2716,6 +2872,10 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	}
 	mat_ := r.save(mat, r.wants(2))
 	vec_ := r.save(vec, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2738,6 +2898,10 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	}
 	vec1_ := r.save(vec1, r.wants(2))
 	vec2_ := r.save(vec2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2778,9 +2942,18 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	}
 	x1_ := r.save(x1, r.wants(0) || r.wants(1))
 	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -3096,6 +3269,11 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3168,6 +3346,11 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
@@ -3208,10 +3391,19 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
 		stdResult_ := r.saveResult(stdResult, 0)
+		if r.err != nil {
+			err = r.undo(stdResult, meanResult)
+			stdResult, meanResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
 		}
@@ -3226,6 +3418,10 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, varResult, meanResult) {
 		dim = copied(dim)
@@ -3250,6 +3446,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
@@ -3278,6 +3479,11 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3299,6 +3505,11 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3319,6 +3530,11 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3335,6 +3551,11 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3355,6 +3576,11 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3371,6 +3597,11 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3392,6 +3623,11 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	if r.finish(err, minResult, maxResult) {
 		minResult_ := r.saveResult(minResult, 0)
 		maxResult_ := r.saveResult(maxResult, 1)
+		if r.err != nil {
+			err = r.undo(minResult, maxResult)
+			minResult, maxResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
@@ -3675,6 +3911,11 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.where(s.keep(s.c.Le(nil, s.saved(result_), s.int(0))), s.saved(result_), s.grad(0))
 		}
@@ -3730,6 +3971,11 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3746,6 +3992,11 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3762,6 +4013,11 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3782,6 +4038,11 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3803,6 +4064,11 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3818,6 +4084,11 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.saved(result_), (s.sub(s.grad(0), s.sumOver(s.mul(s.grad(0), s.saved(result_)), dim))))
 		}
@@ -3833,6 +4104,11 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.sub(s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)))
 		}
@@ -3849,6 +4125,11 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3865,6 +4146,11 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3885,6 +4171,11 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3898,9 +4189,18 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3917,6 +4217,11 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3930,9 +4235,18 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3949,6 +4263,11 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3965,6 +4284,11 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3981,6 +4305,11 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -4084,6 +4413,11 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.mul(s.float(0.8862269254527580), s.exp(s.mul(s.saved(result_), s.saved(result_)))), s.grad(0))
 		}
@@ -4189,6 +4523,10 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -4404,6 +4742,11 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, exponentResult) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
+		if r.err != nil {
+			err = r.undo(mantissaResult, exponentResult)
+			mantissaResult, exponentResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))))
 		}
@@ -4465,6 +4808,11 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.SpecialI0e(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.mul(s.grad(0), (s.sub(s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)))))
 		}
@@ -4485,6 +4833,11 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	result, err = r.c.SpecialI1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.besselI1Gradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -4505,6 +4858,11 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.SpecialI1e(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}

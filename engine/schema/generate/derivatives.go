@@ -364,10 +364,16 @@ func (k *compiler) recorded() (string, error) {
 	if k.isView() {
 		k.replay(&b, results[0])
 	}
+	var kept []string
 	for i, name := range results {
 		if _, ok := needs[name]; ok {
+			kept = append(kept, name)
 			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d)\n", name, name, i)
 		}
+	}
+	if len(kept) > 0 {
+		nils := strings.Repeat(", nil", len(results))[2:]
+		fmt.Fprintf(&b, "\t\tif r.err != nil {\n\t\t\terr = r.undo(%s)\n\t\t\t%s = %s\n\t\t\treturn\n\t\t}\n", strings.Join(results, ", "), strings.Join(results, ", "), nils)
 	}
 	switch {
 	case len(cases) == 0:
@@ -403,7 +409,7 @@ func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string,
 		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
 		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
 		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, strings.Join(wants, "||"))
-		fails = fails || name == k.param(0).name && k.out() != "nil"
+		fails = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
 		if k.param0(name) == "" {
