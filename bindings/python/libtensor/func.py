@@ -51,17 +51,19 @@ def shape_of(tree):
 
 # --------------------------------------------------------------------------------------------------- one evaluation
 
+OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
+
 
 class Evaluation:
     """A function's results for inputs of its own, which are taken apart from others of the same tensors."""
 
     def __init__(self, func, args, argnums, has_aux, name):
-        self.enabled = is_grad_enabled()
+        self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
         chosen = positions(argnums, len(args), name)
         args = list(args)
         with enable_grad():
             for i in chosen:
-                args[i] = mapped(own, args[i])
+                args[i] = mapped(self.own, args[i])
             output = func(*args)
         self.aux = None
         if has_aux:
@@ -74,9 +76,20 @@ class Evaluation:
         self.outputs = leaves(output)
         for t in self.outputs:
             if not isinstance(t, Tensor):
-                raise RuntimeError(f"{name}: expected f to return tensors only, but got {type(t).__name__}")
+                raise RuntimeError(f"{name}: expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
         # Whether the results depend on what is not the inputs' own: then so do the derivatives.
         self.connected = self.enabled and depends(self.outputs, self.operands)
+
+    def own(self, t):
+        """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise."""
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
+        if t.requires_grad:
+            return t.view_as(t)
+        t = t.detach().requires_grad_()
+        self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
+        self.nodes[-1].metadata[OWN] = self.running
+        return t
 
     def gradients(self, outputs, seeds, create_graph=None):
         """The gradients of the inputs, zeros where nothing depends on them."""
@@ -89,6 +102,7 @@ class Evaluation:
 
     def finished(self, tree):
         """Results as the caller gets them: without the history that only this evaluation has."""
+        self.running[0] = False
         return tree if self.connected else mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
 
 
@@ -104,24 +118,16 @@ def positions(argnums, count, name):
     return chosen
 
 
-def own(t):
-    """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise."""
-    if not isinstance(t, Tensor):
-        raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
-    return t.view_as(t) if t.requires_grad else t.detach().requires_grad_()
-
-
 def depends(outputs, operands):
-    """Whether outputs depend on leaves that are not among the operands."""
-    mine = [edge_of(t)[0] for t in operands if t.is_leaf]
-    seen, waiting = set(mine), [edge_of(t)[0] for t in outputs if t.requires_grad]
+    """Whether outputs depend on leaves of others: not on the operands, nor on the inputs of evaluations that are over."""
+    seen, waiting = {edge_of(t)[0] for t in operands if t.is_leaf}, [edge_of(t)[0] for t in outputs if t.requires_grad]
     while waiting:
         node = waiting.pop()
         if node is None or node in seen:
             continue
         seen.add(node)
         behind = node.next_functions
-        if not behind:
+        if not behind and node.metadata.get(OWN, [True])[0]:
             return True
         waiting += [n for n, _ in behind]
     return False
