@@ -7435,7 +7435,7 @@ const lt_entry lt_entries[] = {
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
-    {"backward", overloads_backward, 1, LT_AS_FUNCTION},
+    {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"removeHook", overloads_remove_hook, 1, LT_AS_FUNCTION},
     {"popSavedTensorsHooks", overloads_pop_saved_tensors_hooks, 1, LT_AS_FUNCTION},

@@ -83,6 +83,9 @@ func (e *nodeEntry) wrapped(form string) bool {
 	return slices.Contains(e.overloads[0].Node.Wrapped, form)
 }
 
+// internal tells whether the package does not show the operator as it is, but has it in a form of its own (lib/grad.js).
+func (e *nodeEntry) internal() bool { return e.overloads[0].Category == "gradient" }
+
 func (e *nodeEntry) owner() string { return nodeOwner(e.overloads[0]) }
 
 func (e *nodeEntry) last() string { return e.path[strings.LastIndex(e.path, ".")+1:] }
@@ -91,13 +94,13 @@ func (e *nodeEntry) isFunction() bool { return e.owner() == "" && e.has("functio
 
 func (e *nodeEntry) isMethod() bool { return e.owner() != "" || e.has("method") }
 
-// isAsync tells whether the function also exists off the event loop: when it gives tensors or works on files.
+// isAsync tells whether the function also exists off the event loop: when it gives tensors, runs backward, or works on files.
 func (e *nodeEntry) isAsync() bool {
 	return e.isFunction() && slices.ContainsFunc(e.overloads, takesTime)
 }
 
 func takesTime(o *schema.Operator) bool {
-	return o.Category == "file" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
+	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
 }
 
 var nodeTypes = map[string]string{
