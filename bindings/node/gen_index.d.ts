@@ -123,6 +123,8 @@ export interface TensorOptions {
   dtype?: DType | null;
   device?: Device | null;
   shape?: Ints | null;
+  /** Whether operations on it are recorded, for gradients. */
+  requiresGrad?: boolean | null;
 }
 /** Memory without a type of its own: elements of the option dtype, bytes unless given. */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
@@ -139,6 +141,45 @@ export function float(value: number): Float;
 export function slice(start?: Int | null, stop?: Int | null, step?: Int | null): Slice;
 /** Calls fn and disposes the tensors that it made, except those in its result (also in arrays and objects there). */
 export function scope<T>(fn: () => T): T;
+/** Calls fn, which must not be asynchronous, while no operations are recorded for gradients, and gives its result. */
+export function noGrad<T>(fn: () => T): T;
+/** As noGrad: there are no other tensors of inference here. */
+export function inferenceMode<T>(fn: () => T): T;
+/** Calls fn, which must not be asynchronous, while operations are recorded for gradients. */
+export function enableGrad<T>(fn: () => T): T;
+export interface BackwardOptions {
+  /** Keeps what the recorded operations saved, for another run; createGraph unless given. */
+  retainGraph?: boolean | null;
+  /** Records the run itself, so that gradients have gradients. */
+  createGraph?: boolean;
+  /** The tensors that get gradients, rather than all leaves. */
+  inputs?: Tensor | readonly Tensor[] | null;
+}
+export interface GradOptions {
+  /** The gradients of the outputs to begin with: null is 1, of an output of one element. */
+  gradOutputs?: Tensor | readonly (Tensor | null)[] | null;
+  retainGraph?: boolean | null;
+  createGraph?: boolean;
+  /** Gives null for inputs on which no output depends, which are an error otherwise. */
+  allowUnused?: boolean;
+  /** Gives zeros for them. */
+  materializeGrads?: boolean;
+}
+type Tensors = Tensor | readonly Tensor[];
+type Gradients = Tensor | readonly (Tensor | null)[] | null;
+export namespace autograd {
+  /** Adds the gradients of tensors to those of the leaves that they were computed of. */
+  function backward(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions): void;
+  function backward(tensors: Tensors, options: BackwardOptions): void;
+  /** backward, off the event loop. */
+  function backwardAsync(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  function backwardAsync(tensors: Tensors, options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  /** The gradients of outputs with respect to inputs, one for each of these; null only with allowUnused. */
+  function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions & { allowUnused?: false }): Tensor[];
+  function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions): (Tensor | null)[];
+  /** grad, off the event loop. */
+  function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
+}
 /** What a file can hold: tensors, storages, and containers of them. */
 export type Saved =
   | Tensor | Storage | Scalar | string | null | Uint8Array | readonly Saved[] | ReadonlySet<Saved> | ReadonlyMap<Saved, Saved> | { readonly [key: string]: Saved };
@@ -221,6 +262,29 @@ export class Tensor extends Handle {
   to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The dtype and the device of another tensor. */
   to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** Whether operations on it are recorded, for gradients; setting it is for leaves. */
+  requiresGrad: boolean;
+  /** The gradient that backward has summed up, over the same memory with every look; null where there is none. */
+  get grad(): Tensor | null;
+  set grad(gradient: Tensor | null);
+  /** Whether it is not the result of a recorded operation. */
+  readonly isLeaf: boolean;
+  /** The recorded operation that made it, such as { name: 'MulBackward0' }; null for leaves. */
+  readonly gradFn: { readonly name: string } | null;
+  /** Which of the results of its operation it is. */
+  readonly outputNr: number;
+  readonly retainsGrad: boolean;
+  requiresGrad_(requiresGrad?: boolean): this;
+  /** Has backward keep its gradient though it is no leaf. */
+  retainGrad(): void;
+  /** Takes it out of the graph: a leaf from then on. */
+  detach_(): this;
+  /** Adds the gradients of this tensor to those of the leaves that it was computed of. The gradient to begin with is 1 for one element. */
+  backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  backward(options: BackwardOptions): void;
+  /** backward, off the event loop. */
+  backwardAsync(gradient?: Tensor | null, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  backwardAsync(options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
   /** The rows: views. */
   [Symbol.iterator](): IterableIterator<Tensor>;
   /** The number of one element, for `t > 2` and `+t`; of more than one a TypeError. */

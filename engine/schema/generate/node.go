@@ -413,6 +413,20 @@ func nodeTables(entries []*nodeEntry) (string, error) {
 	return b.String(), nil
 }
 
+// nodeInternals are the names of the addon's functions that the package does not export.
+func nodeInternals(entries []*nodeEntry) string {
+	text := cBanner + "'use strict';\n\n// What lib/grad.js has in a form of its own.\nmodule.exports = {\n  internal: [\n"
+	for _, e := range entries {
+		if e.internal() {
+			text += fmt.Sprintf("    '%s',\n", e.path)
+			if e.isAsync() {
+				text += fmt.Sprintf("    '%sAsync',\n", e.path)
+			}
+		}
+	}
+	return text + "  ],\n};\n"
+}
+
 // generateNode writes the addon's tables, the ES module's exports and the type declarations.
 func generateNode(out *output, ops []*schema.Operator) error {
 	entries := nodeEntries(ops)
@@ -421,6 +435,7 @@ func generateNode(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	out.write("bindings/node/src/gen_operators.c", tables)
+	out.write("bindings/node/lib/gen_internal.js", nodeInternals(entries))
 	out.write("bindings/node/gen_index.mjs", nodeModule(entries))
 	declarations, err := nodeDeclarations(entries)
 	out.write("bindings/node/gen_index.d.ts", declarations)
