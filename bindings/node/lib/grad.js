@@ -8,7 +8,7 @@ const { kindOf, read, typeError } = require('./options.js');
 const { internal } = require('./gen_internal.js');
 const { Tensor } = native;
 
-const listOf = (tensors) => (tensors === undefined || tensors === null ? [] : native.isTensor(tensors) ? [tensors] : Array.from(tensors));
+const listOf = (tensors) => (tensors === undefined || tensors === null ? [] : native.isTensor(tensors) ? [tensors] : tensors);
 const orNull = (value) => value ?? null;
 
 // Calls fn while operations are, or are not, recorded for gradients.
