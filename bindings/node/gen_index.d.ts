@@ -3059,6 +3059,11 @@ export function handle(input: Tensor): Tensor;
 /** handle, off the event loop. */
 export function handleAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
+ */
+export function isGrad(input: Tensor, options: { other: Tensor }): boolean;
+export function isGrad(input: Tensor, other: Tensor): boolean;
+/**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
 export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;

@@ -368,6 +368,7 @@ const lt_int8 = lt.int8;
 const lt_isAnomalyCheckNanEnabled = lt.isAnomalyCheckNanEnabled;
 const lt_isAnomalyEnabled = lt.isAnomalyEnabled;
 const lt_isConj = lt.isConj;
+const lt_isGrad = lt.isGrad;
 const lt_isGradEnabled = lt.isGradEnabled;
 const lt_isLeaf = lt.isLeaf;
 const lt_isNeg = lt.isNeg;
@@ -1186,6 +1187,7 @@ export {
   lt_isAnomalyCheckNanEnabled as isAnomalyCheckNanEnabled,
   lt_isAnomalyEnabled as isAnomalyEnabled,
   lt_isConj as isConj,
+  lt_isGrad as isGrad,
   lt_isGradEnabled as isGradEnabled,
   lt_isLeaf as isLeaf,
   lt_isNeg as isNeg,

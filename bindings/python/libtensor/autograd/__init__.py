@@ -2,5 +2,11 @@
 
 from .._grad import backward, grad
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from . import anomaly_mode, function, graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .function import Function
 
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    *("Function", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "grad", "graph", "inference_mode", "no_grad"),
+    *("set_detect_anomaly", "set_grad_enabled"),
+]
