@@ -28,5 +28,6 @@ module.exports = {
     'isAnomalyCheckNanEnabled',
     'handle',
     'handleAsync',
+    'isGrad',
   ],
 };

@@ -112,7 +112,7 @@ def test_what_in_place_refuses():
     b.add_(1)
     with pytest.raises(
         RuntimeError,
-        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Mul, is at version 1; expected version 0",
+        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Add, is at version 1; expected version 0",
     ):
         square.sum().backward()
 
