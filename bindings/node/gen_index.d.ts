@@ -3022,6 +3022,43 @@ export function autogradGrad(outputs: readonly Tensor[], inputs: readonly Tensor
 export function autogradGradAsync(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean; signal?: Signal | null }): Promise<(Tensor | null)[]>;
 export function autogradGradAsync(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean, options?: { signal?: Signal | null }): Promise<(Tensor | null)[]>;
 /**
+ * Removes a hook by its number; nothing where it is gone. A run that is under way may still call it.
+ */
+export function removeHook(hook: Int): void;
+/**
+ * Ends what the thread's last push_saved_tensors_hooks began.
+ */
+export function popSavedTensorsHooks(): void;
+/**
+ * How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
+ * is computed.
+ */
+export function getVersion(input: Tensor): Int;
+/**
+ * Counts a write to the storage of `self` that no operator made.
+ */
+export function incrementVersion(input: Tensor): void;
+/**
+ * Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
+ * the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+ */
+export function setDetectAnomaly(enabled: boolean, options: { checkNan: boolean }): void;
+export function setDetectAnomaly(enabled: boolean, checkNan: boolean): void;
+/**
+ * Whether set_detect_anomaly has enabled it.
+ */
+export function isAnomalyEnabled(): boolean;
+/**
+ * Whether NaN is an error where set_detect_anomaly is enabled.
+ */
+export function isAnomalyCheckNanEnabled(): boolean;
+/**
+ * Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
+ */
+export function handle(input: Tensor): Tensor;
+/** handle, off the event loop. */
+export function handleAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
 export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
@@ -6596,6 +6633,24 @@ export namespace special {
   /** special.xlogy, off the event loop. */
   export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i0e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0e, off the event loop. */
+  export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+   */
+  export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1, off the event loop. */
+  export function i1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i1e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1e, off the event loop. */
+  export function i1eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
    */

@@ -306,6 +306,7 @@ const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
+const lt_getVersion = lt.getVersion;
 const lt_grad = lt.grad;
 const lt_gradAsync = lt.gradAsync;
 const lt_gradFnName = lt.gradFnName;
@@ -319,6 +320,8 @@ const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
 const lt_hammingWindow = lt.hammingWindow;
 const lt_hammingWindowAsync = lt.hammingWindowAsync;
+const lt_handle = lt.handle;
+const lt_handleAsync = lt.handleAsync;
 const lt_hannWindow = lt.hannWindow;
 const lt_hannWindowAsync = lt.hannWindowAsync;
 const lt_heaviside = lt.heaviside;
@@ -343,6 +346,7 @@ const lt_igammac = lt.igammac;
 const lt_igammacAsync = lt.igammacAsync;
 const lt_imag = lt.imag;
 const lt_imagAsync = lt.imagAsync;
+const lt_incrementVersion = lt.incrementVersion;
 const lt_indexAdd = lt.indexAdd;
 const lt_indexAddAsync = lt.indexAddAsync;
 const lt_indexCopy = lt.indexCopy;
@@ -361,6 +365,8 @@ const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
+const lt_isAnomalyCheckNanEnabled = lt.isAnomalyCheckNanEnabled;
+const lt_isAnomalyEnabled = lt.isAnomalyEnabled;
 const lt_isConj = lt.isConj;
 const lt_isGradEnabled = lt.isGradEnabled;
 const lt_isLeaf = lt.isLeaf;
@@ -558,6 +564,7 @@ const lt_polar = lt.polar;
 const lt_polarAsync = lt.polarAsync;
 const lt_polygamma = lt.polygamma;
 const lt_polygammaAsync = lt.polygammaAsync;
+const lt_popSavedTensorsHooks = lt.popSavedTensorsHooks;
 const lt_positive = lt.positive;
 const lt_positiveAsync = lt.positiveAsync;
 const lt_pow = lt.pow;
@@ -598,6 +605,7 @@ const lt_relu = lt.relu;
 const lt_reluAsync = lt.reluAsync;
 const lt_remainder = lt.remainder;
 const lt_remainderAsync = lt.remainderAsync;
+const lt_removeHook = lt.removeHook;
 const lt_renorm = lt.renorm;
 const lt_renormAsync = lt.renormAsync;
 const lt_repeatInterleave = lt.repeatInterleave;
@@ -662,6 +670,7 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
+const lt_setDetectAnomaly = lt.setDetectAnomaly;
 const lt_setGrad = lt.setGrad;
 const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setMemoryLimit = lt.setMemoryLimit;
@@ -1115,6 +1124,7 @@ export {
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
+  lt_getVersion as getVersion,
   lt_grad as grad,
   lt_gradAsync as gradAsync,
   lt_gradFnName as gradFnName,
@@ -1128,6 +1138,8 @@ export {
   lt_gtAsync as gtAsync,
   lt_hammingWindow as hammingWindow,
   lt_hammingWindowAsync as hammingWindowAsync,
+  lt_handle as handle,
+  lt_handleAsync as handleAsync,
   lt_hannWindow as hannWindow,
   lt_hannWindowAsync as hannWindowAsync,
   lt_heaviside as heaviside,
@@ -1152,6 +1164,7 @@ export {
   lt_igammacAsync as igammacAsync,
   lt_imag as imag,
   lt_imagAsync as imagAsync,
+  lt_incrementVersion as incrementVersion,
   lt_indexAdd as indexAdd,
   lt_indexAddAsync as indexAddAsync,
   lt_indexCopy as indexCopy,
@@ -1170,6 +1183,8 @@ export {
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
+  lt_isAnomalyCheckNanEnabled as isAnomalyCheckNanEnabled,
+  lt_isAnomalyEnabled as isAnomalyEnabled,
   lt_isConj as isConj,
   lt_isGradEnabled as isGradEnabled,
   lt_isLeaf as isLeaf,
@@ -1367,6 +1382,7 @@ export {
   lt_polarAsync as polarAsync,
   lt_polygamma as polygamma,
   lt_polygammaAsync as polygammaAsync,
+  lt_popSavedTensorsHooks as popSavedTensorsHooks,
   lt_positive as positive,
   lt_positiveAsync as positiveAsync,
   lt_pow as pow,
@@ -1407,6 +1423,7 @@ export {
   lt_reluAsync as reluAsync,
   lt_remainder as remainder,
   lt_remainderAsync as remainderAsync,
+  lt_removeHook as removeHook,
   lt_renorm as renorm,
   lt_renormAsync as renormAsync,
   lt_repeatInterleave as repeatInterleave,
@@ -1471,6 +1488,7 @@ export {
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
+  lt_setDetectAnomaly as setDetectAnomaly,
   lt_setGrad as setGrad,
   lt_setGradEnabled as setGradEnabled,
   lt_setMemoryLimit as setMemoryLimit,

@@ -158,31 +158,24 @@ func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
 func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
-	goals, err := r.begin(tensors, grads, inputs)
+	goals, err := r.begin(tensors, grads, inputs, false)
 	defer release(goals)
 	if err != nil {
 		return err
 	}
-	if err := r.finish(); err != nil {
-		return err
-	}
-	for i, t := range inputs {
-		grad := r.wanted[goals[i]]
-		if grad == nil {
-			continue
-		}
-		if err := variableOf(t).accumulate(r.c, t, grad, create); err != nil {
+	for _, t := range inputs {
+		if err := RetainGrad(c, t); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.finish()
 }
 
 // AutogradGrad are the gradients of outputs with respect to inputs, nil for those on which they do not depend.
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
-	goals, err := r.begin(outputs, grads, inputs)
+	goals, err := r.begin(outputs, grads, inputs, true)
 	defer release(goals)
 	if err == nil {
 		err = r.finish()
@@ -228,7 +221,7 @@ func release(edges []Edge) {
 }
 
 // begin gives the run its first gradients, and the inputs to stop at, whose edges it returns.
-func (r *run) begin(tensors, grads, inputs []*tensor.Tensor) (goals []Edge, err error) {
+func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
 	if len(grads) != 0 && len(grads) != len(tensors) {
 		return nil, status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
 	}
@@ -247,7 +240,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor) (goals []Edge, err 
 		goals = append(goals, edgeTo(t))
 	}
 	if len(inputs) > 0 {
-		r.toward(roots, goals)
+		r.toward(roots, goals, capture)
 	}
 	for i, t := range tensors {
 		grad, err := r.seed(t, at(grads, i), i)

@@ -171,8 +171,10 @@ func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
 func (s *steps) slices(n *Node, again replay, at, i int) *tensor.Tensor {
 	grad := s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))
 	part := s.keep(again.only(s.c, grad, at))
-	inner := &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
-	defer inner.Close()
+	if s.inner == nil {
+		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
+	}
+	inner := s.inner
 	if i > 0 {
 		return s.keep(inner.try(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}

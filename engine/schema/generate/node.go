@@ -35,9 +35,9 @@ func nodeArgName(name string) string {
 	return schema.Camel(strings.Trim(name, "_"), false)
 }
 
-// nodeHas tells whether an operator can be called from JavaScript: it has no addresses.
+// nodeHas tells whether an operator can be called from JavaScript: it has neither addresses nor recorded calls, which have a class of their own there.
 func nodeHas(o *schema.Operator) bool {
-	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" }
+	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" || a.Type.Base == "Node" }
 	return !slices.ContainsFunc(o.Args, isPointer) && !slices.ContainsFunc(o.Returns, isPointer)
 }
 

@@ -1,10 +1,13 @@
 from collections.abc import Sequence
 
-from ._modes import enable_grad as enable_grad
-from ._modes import inference_mode as inference_mode
-from ._modes import no_grad as no_grad
-from ._modes import set_grad_enabled as set_grad_enabled
-from ._tensor import Tensor
+from .._modes import enable_grad as enable_grad
+from .._modes import inference_mode as inference_mode
+from .._modes import no_grad as no_grad
+from .._modes import set_grad_enabled as set_grad_enabled
+from .._tensor import Tensor
+from . import functional as functional
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
 
 def backward(
     tensors: Tensor | Sequence[Tensor],
