@@ -167,6 +167,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1)) },             // set_anomaly_watcher
 	func(c aten.Ctx, f frame) error { r0, err := c.Handle(f.tensor(0)); return f.setTensors(err, r0) },     // handle
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	}, // is_grad
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // eq

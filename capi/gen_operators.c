@@ -1759,6 +1759,13 @@ static intptr_t packed_is_contiguous(lt_value *a) {
   return status;
 }
 
+static intptr_t packed_is_grad(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_grad(a[0].pointer, a[1].pointer, &r0);
+  a[0].i = r0;
+  return status;
+}
+
 static intptr_t packed_is_grad_enabled(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_grad_enabled(&r0);
@@ -5452,6 +5459,11 @@ static const lt_parameter of_is_contiguous[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
 };
 
+static const lt_parameter of_is_grad[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+};
+
 static const lt_parameter of_is_leaf[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6417,7 +6429,7 @@ static const lt_parameter of_reciprocal[] = {
 static const lt_parameter of_record_function[] = {
     {"name", 'U', 0, {0}},
     {"inputs", 'A', 0, {0}},
-    {"outputs", 'A', 0, {0}},
+    {"outputs", 'Z', 0, {0}},
     {"constant", 'L', 0, {0}},
     {"saved", 'Z', 0, {0}},
     {"materialize", 'B', 0, {0}},
@@ -7735,6 +7747,7 @@ lt_operator lt_operators[] = {
     {"is_anomaly_enabled", {{packed_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_conj", {{packed_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_conj, 1, "B", "(Tensor input)", -1, 0},
     {"is_contiguous", {{packed_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_contiguous, 2, "B", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
+    {"is_grad", {{packed_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_grad, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_grad_enabled", {{packed_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_leaf", {{packed_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_leaf, 1, "B", "(Tensor input)", -1, 0},
     {"is_neg", {{packed_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_neg, 1, "B", "(Tensor input)", -1, 0},
@@ -8110,4 +8123,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 599;
+const int lt_operator_count = 600;

@@ -2679,7 +2679,7 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void);
 // node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
 // may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
 // with tensor_node_free.
-// Absent: saved[i] NULL.
+// Absent: outputs[i] NULL, saved[i] NULL.
 TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
 
 // How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
@@ -2705,6 +2705,9 @@ TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void
 
 // Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
 TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out);
+
+// Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
+TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

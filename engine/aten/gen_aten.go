@@ -508,6 +508,11 @@ func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.Handle(c, self)
 }
 
+// IsGrad is the operator is_grad.
+func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
+	return recorded.IsGrad(c, self, other)
+}
+
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {

@@ -76,6 +76,7 @@ type Backend struct {
 	IsAnomalyCheckNanEnabled       func(c Ctx) (bool, error)
 	SetAnomalyWatcher              func(c Ctx, function, data unsafe.Pointer) error
 	Handle                         func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	IsGrad                         func(c Ctx, self, other *tensor.Tensor) (bool, error)
 	Eq                             func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Ne                             func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Lt                             func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)

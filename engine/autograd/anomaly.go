@@ -44,9 +44,17 @@ func SetAnomalyWatcher(_ aten.Ctx, function, data unsafe.Pointer) error {
 	return nil
 }
 
+// recorded tells the watcher of a call that is being recorded.
+func (n *Node) recorded() {
+	if anomaly.on.Load() {
+		n.tell(false)
+	}
+}
+
 // tell tells the watcher of a node.
 func (n *Node) tell(failed bool) {
 	if w := anomaly.watcher.Load(); w != nil {
+		n.retain()
 		program.Watch(w.function, w.context, n, failed)
 	}
 }
@@ -74,7 +82,7 @@ func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
 		if t == nil {
 			continue
 		}
-		found, err := s.try(func() *tensor.Tensor { return s.keep(s.c.Any(nil, s.keep(s.c.Isnan(t.Plain())), nil, false)) })
+		found, err := s.try(func() *tensor.Tensor { return s.keep(s.c.Any(nil, s.keep(s.c.Isnan(s.Keep(t.Plain(), nil))), nil, false)) })
 		if err != nil {
 			return err
 		}

@@ -80,6 +80,19 @@ func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return v.grad.Alias(), nil
 }
 
+// IsGrad tells whether other is the gradient of self under another handle.
+func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+	v := variableOf(self)
+	if v == nil {
+		return false, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g := v.grad
+	return g != nil && g.Storage() == other.Storage() && g.Offset() == other.Offset() && g.DType() == other.DType() &&
+		slices.Equal(g.Sizes(), other.Sizes()) && slices.Equal(g.Strides(), other.Strides()), nil
+}
+
 // SetGrad gives self a gradient, or takes it away where grad is nil.
 func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 	if grad != nil {

@@ -31,10 +31,16 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 			return nil, err
 		}
 	}
+	var present []int
+	for i, t := range outputs {
+		if t != nil {
+			present = append(present, i)
+		}
+	}
 	n.formula = func(s *steps, i int) *tensor.Tensor {
 		return s.once(func() []*tensor.Tensor {
 			if materialize {
-				for k := range s.given {
+				for _, k := range present {
 					s.grad(k)
 				}
 			}
@@ -47,11 +53,12 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 		}
 	}
 	for i, t := range outputs {
-		if differentiable(t) && !slices.Contains(constant, int64(i)) {
+		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
 			n.adopt(c, t, i, inputs)
 		}
 	}
 	n.attach().context = newContext(data, deleter)
+	n.recorded()
 	n.retain()
 	return n, nil
 }
@@ -73,12 +80,12 @@ func resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i int) error {
 func (n *Node) adopt(c aten.Ctx, t *tensor.Tensor, i int, inputs []*tensor.Tensor) {
 	shares := func(in *tensor.Tensor) bool { return in != t && in.Storage() == t.Storage() }
 	v := track(t)
+	n.retain()
 	if v.view != nil && wanted(v.view.base) {
 		v.view.rebase(c, v, t, n)
 		return
 	}
 	v.fixed = slices.ContainsFunc(inputs, shares) && !slices.Contains(inputs, t)
-	n.retain()
 	v.become(n, i)
 }
 
@@ -92,7 +99,7 @@ func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor) erro
 	if i := slices.Index(outputs, t); i >= 0 {
 		s.from, s.result = Edge{nil, i}, true
 	} else {
-		s.from = edgeTo(t)
+		s.from, s.of = edgeTo(t), variableOf(t)
 	}
 	_, err := n.save(c, s, t)
 	return err

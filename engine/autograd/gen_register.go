@@ -44,5 +44,6 @@ func init() {
 		IsAnomalyCheckNanEnabled:       IsAnomalyCheckNanEnabled,
 		SetAnomalyWatcher:              SetAnomalyWatcher,
 		Handle:                         Handle,
+		IsGrad:                         IsGrad,
 	})
 }

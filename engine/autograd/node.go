@@ -52,9 +52,6 @@ func newNode(name string, operands int) *Node {
 	} else {
 		n.edges = make([]Edge, operands)
 	}
-	if anomaly.on.Load() {
-		n.tell(false)
-	}
 	return n
 }
 

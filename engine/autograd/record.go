@@ -37,6 +37,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 			r.node.edges[i] = edgeTo(t)
 		}
 	}
+	r.node.recorded()
 	r.node.number = numbers.Add(1) // after nodes that the edges led to the making of
 	return r, nil
 }
@@ -90,7 +91,7 @@ func (r *call) save(t *tensor.Tensor, needed bool) int {
 	if !needed || t == nil || r.err != nil {
 		return -1
 	}
-	s := saved{from: edgeTo(t)}
+	s := saved{from: edgeTo(t), of: variableOf(t)}
 	if t != r.out {
 		s.t = t.Plain()
 	} else if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {

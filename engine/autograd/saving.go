@@ -15,6 +15,7 @@ type saved struct {
 	version int64          // of the storage when it was saved
 	from    Edge           // of an operand
 	result  bool           // of the node, number from.Output
+	of      *Variable      // the history of an operand, which the tensor may have lost since
 	parcel  *parcel
 }
 
@@ -91,7 +92,7 @@ func packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
 	p := &parcel{s, made, likeOf(t)}
 	if t.Storage().Version() != version {
 		p.drop()
-		return nil, status.Runtimef("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be modified " +
+		return nil, status.Runtimef("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified " +
 			"by in-place operations as this can lead to unexpected side-effects: change a clone() of them")
 	}
 	return p, nil
@@ -157,8 +158,8 @@ func (n *Node) unchanged(s *saved) error {
 	switch {
 	case s.result:
 		origin = which(n, s.from.Output)
-	case s.from.Node != nil:
-		origin = which(s.from.Node, s.from.Output)
+	case s.of != nil && s.of.node != nil:
+		origin = which(s.of.node, s.of.output)
 	}
 	return status.Runtimef("one of the variables needed for gradient computation has been modified by an inplace operation: [%s %v]%s, is at version %d; expected version %d instead. "+
 		"It was saved by %s, whose gradient needs it as it was: change a clone() of it", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)

@@ -137,7 +137,12 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 			return single(w.again.only(c, base, at))
 		}
 	}
-	n := newNode(w.name, 1)
+	name := "AsStridedBackward0"
+	if t.DType() != w.base.DType() {
+		name = w.name
+	}
+	n := newNode(name, 1)
+	n.recorded()
 	n.edges[0], n.number = edgeTo(w.base), numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
@@ -151,6 +156,7 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
 	base := variableOf(w.base)
 	whole := newNode("CopySlices", len(n.edges))
+	whole.recorded()
 	whole.number = numbers.Add(1)
 	whole.results(w.base)
 	whole.edges[0] = edgeTo(w.base)

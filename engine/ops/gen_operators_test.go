@@ -69,6 +69,7 @@ var operators = map[string]any{
 	"is_anomaly_check_nan_enabled":       ctx.IsAnomalyCheckNanEnabled,
 	"set_anomaly_watcher":                ctx.SetAnomalyWatcher,
 	"handle":                             ctx.Handle,
+	"is_grad":                            ctx.IsGrad,
 	"eq":                                 ctx.Eq,
 	"ne":                                 ctx.Ne,
 	"not_equal":                          ctx.Ne,

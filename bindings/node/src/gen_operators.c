@@ -622,6 +622,18 @@ static const lt_operator overloads_handle[] = {
     {"handle", arguments_handle, results_handle, 1, 1, 1, -1, {{call_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
+static const lt_argument arguments_is_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_grad[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_grad[] = {
+    {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_eq_scalar(const lt_value *a, lt_value *r) { return tensor_eq_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_eq_(const lt_value *a, lt_value *r) { (void)r; return tensor_eq_(a[0].tensor, a[1].tensor); }
@@ -7435,7 +7447,7 @@ const lt_entry lt_entries[] = {
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
-    {"backward", overloads_backward, 1, LT_AS_FUNCTION},
+    {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"removeHook", overloads_remove_hook, 1, LT_AS_FUNCTION},
     {"popSavedTensorsHooks", overloads_pop_saved_tensors_hooks, 1, LT_AS_FUNCTION},
@@ -7445,6 +7457,7 @@ const lt_entry lt_entries[] = {
     {"isAnomalyEnabled", overloads_is_anomaly_enabled, 1, LT_AS_FUNCTION},
     {"isAnomalyCheckNanEnabled", overloads_is_anomaly_check_nan_enabled, 1, LT_AS_FUNCTION},
     {"handle", overloads_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"isGrad", overloads_is_grad, 1, LT_AS_FUNCTION},
     {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

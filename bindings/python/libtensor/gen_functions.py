@@ -762,6 +762,11 @@ def handle(input):
     """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
 
 
+@_operator("is_grad")
+def is_grad(input, other):
+    """Whether `other` is the gradient of `input` as `grad` gives it: over the same memory, and of the same geometry."""
+
+
 @_operator("eq")
 def eq(input, other, *, out=None):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.

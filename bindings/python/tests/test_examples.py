@@ -21,6 +21,7 @@ SPACES = {
     "torch.autograd": torch.autograd,
     "torch.autograd.functional": torch.autograd.functional,
     "torch.func": torch.func,
+    "torch.utils.checkpoint": torch.utils.checkpoint,
     "torch.safetensors": torch.safetensors,
 }
 

@@ -1,1 +1,2 @@
+from . import checkpoint as checkpoint
 from . import dlpack as dlpack
