@@ -7,6 +7,16 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 
 __all__ = [
-    *("Function", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "grad", "graph", "inference_mode", "no_grad"),
-    *("set_detect_anomaly", "set_grad_enabled"),
+    "Function",
+    "anomaly_mode",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "grad",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
 ]

@@ -1,1 +1,2 @@
 from . import dlpack as dlpack
+from . import hooks as hooks
