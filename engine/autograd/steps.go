@@ -23,16 +23,19 @@ type steps struct {
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
 	record bool
-	last   []*tensor.Tensor       // operands that are handed over, for the steps that are not yet done
-	opened map[int]*tensor.Tensor // what hooks have unpacked
+	opened map[int]*tensor.Tensor // what hooks have unpacked, which no step uses up
 	all    []*tensor.Tensor       // of a formula that gives the gradients of all operands at once
 	inner  *steps                 // of CopySlices
+	last   []*tensor.Tensor       // operands that are handed over, for the steps that are not yet done
 }
 
 // Close releases the temporaries.
 func (s *steps) Close() {
 	if s.inner != nil {
 		s.inner.Close()
+	}
+	for _, t := range s.opened {
+		t.Release()
 	}
 	s.Scope.Close()
 }
@@ -131,7 +134,9 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	switch {
 	case kept != nil:
 	case v.parcel != nil:
-		kept = s.keep(v.parcel.open(s.c, s.node))
+		var err error
+		kept, err = v.parcel.open(s.c, s.node)
+		s.check(err)
 		if s.opened == nil {
 			s.opened = map[int]*tensor.Tensor{}
 		}

@@ -74,6 +74,7 @@ func (t *Tensor) State() any { return t.kind.state }
 type kind struct {
 	layout  Layout
 	wrapped bool // a wrapped number: stands for a plain number in promotion
+	beyond  bool // it is an integer beyond int64, whose bits are those of an unsigned one
 	keys    Keys
 	state   any
 	history History

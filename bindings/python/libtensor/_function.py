@@ -8,7 +8,10 @@ from ._modes import is_grad_enabled, no_grad
 from ._nodes import Node, node_free, nodes
 from ._tensor import Tensor
 
-NOT_RETURNED = "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function."
+NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. "
+    "The inputs that are modified inplace must all be outputs of the Function."
+)
 
 
 class FunctionCtx:
@@ -69,7 +72,8 @@ class BackwardFunction(FunctionCtx, Node):
         for i, (grad, is_tensor) in enumerate(zip(made, self.is_tensor, strict=False)):
             if grad is not None and not is_tensor:
                 raise RuntimeError(
-                    f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward input was not a Variable"
+                    f"function {name} returned a gradient different than None at position {i + 1}, "
+                    "but the corresponding forward input was not a Variable"
                 )
             if grad is not None and not isinstance(grad, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
@@ -214,5 +218,3 @@ class DelayedError(Function):
     @staticmethod
     def backward(ctx, *grads):
         raise RuntimeError(ctx.message)
-
-

@@ -232,4 +232,3 @@ class register_multi_grad_hook:
 
     def __exit__(self, *_):
         self.remove()
-

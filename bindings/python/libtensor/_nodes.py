@@ -5,9 +5,6 @@ from weakref import WeakValueDictionary
 from . import gen_functions as _f
 from ._callbacks import DELETER, kept, kept_by
 from ._library import node_free
-from ._results import wrap
-from ._tensor import Tensor
-
 
 # The objects of nodes, by the library's number.
 nodes = WeakValueDictionary()

@@ -117,7 +117,11 @@ def test_what_backward_may_give(gives, expected):
         (lambda g: (g, None, g), RuntimeError, r"returned an incorrect number of gradients \(expected 2, got 3\)"),
         (lambda g: (g, g), RuntimeError, "a gradient different than None at position 2, but the corresponding forward input was not a Variable"),
         (lambda g: (3, None), RuntimeError, r"expected Variable or None \(got int\)"),
-        (lambda g: (torch.ones(3), None), RuntimeError, r"Function GivesBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]"),
+        (
+            lambda g: (torch.ones(3), None),
+            RuntimeError,
+            r"Function GivesBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]",
+        ),
         (lambda g: 1 / 0, ZeroDivisionError, "division by zero"),
     ],
 )
@@ -186,7 +190,9 @@ def test_in_place():
 def test_views_must_not_be_written_to():
     x = leaf(1, 2)
     returned = Doubled.apply(x * 1, False)
-    with pytest.raises(RuntimeError, match="Output 0 of DoubledBackward is a view and is being modified inplace. This view was created inside a custom Function"):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of DoubledBackward is a view and is being modified inplace. This view was created inside a custom Function"
+    ):
         returned.add_(1)
 
     class Viewed(Gives):
@@ -314,7 +320,10 @@ def test_anomaly_mode_tells_of_functions():
     x = leaf(1, 2)
     with torch.autograd.set_detect_anomaly(True):
         y = Gives.apply(x, lambda g: (g * float("nan"), None))  # this line
-        with pytest.warns(UserWarning, match="(?s)Error detected in GivesBackward.*# this line"), pytest.raises(RuntimeError, match="'GivesBackward' returned nan"):
+        with (
+            pytest.warns(UserWarning, match="(?s)Error detected in GivesBackward.*# this line"),
+            pytest.raises(RuntimeError, match="'GivesBackward' returned nan"),
+        ):
             y.sum().backward()
 
 

@@ -347,9 +347,8 @@ def test_saving_on_the_cpu_and_refusing_hooks():
         y = (x * x).sum()
     y.backward()
     assert x.grad.tolist() == [2, 4]
-    with disable_saved_tensors_hooks("not here"):
-        with pytest.raises(RuntimeError, match="not here"), saved_tensors_hooks(None, None):
-            pass
+    with disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"), saved_tensors_hooks(None, None):
+        pass
     with saved_tensors_hooks(lambda t: t, lambda t: t), pytest.raises(RuntimeError, match="not here"), disable_saved_tensors_hooks("not here"):
         pass
 
@@ -393,7 +392,10 @@ def test_anomaly_mode():
         y = x * 1
         z = y.exp() * y
         y.add_(1)
-        with pytest.warns(UserWarning, match="(?s)Error detected in MulBackward0. Traceback.*y.exp"), pytest.raises(RuntimeError, match="modified by an inplace"):
+        with (
+            pytest.warns(UserWarning, match="(?s)Error detected in MulBackward0. Traceback.*y.exp"),
+            pytest.raises(RuntimeError, match="modified by an inplace"),
+        ):
             z.backward()
     torch.autograd.set_detect_anomaly(True)
     assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()

@@ -8,8 +8,14 @@ from .._nodes import Node, edge_of
 from .._tensor import Tensor
 
 __all__ = [
-    *("GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "register_multi_grad_hook"),
-    *("save_on_cpu", "saved_tensors_hooks"),
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
 ]
 
 
