@@ -76,20 +76,12 @@ LT_INLINE Doubles vdigamma(Doubles x) {
       x, [](Doubles v) { return digamma_positive(v); }, [](double v) { return digamma(v); });
 }
 
-#define LT_VECTOR(NAME, ...)                                                              \
-  struct NAME {                                                                           \
-    template <class T>                                                                    \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
-      vector_unary<T>(data, strides, n, [](Vec<T> a) { return __VA_ARGS__; });            \
-    }                                                                                     \
-  };
 LT_VECTOR(Erf, verf(a))
 LT_VECTOR(Erfc, verfc(a))
 LT_VECTOR(Erfinv, verfinv(a))
 
 LT_VECTOR(Lgamma, vlgamma(a))
 LT_VECTOR(Digamma, vdigamma(a))
-LT_UNARY(I0, T(bessel_i0(a)))
 LT_BINARY(Igamma, T(incomplete_gamma(a, b, false)))
 LT_BINARY(Igammac, T(incomplete_gamma(a, b, true)))
 LT_BINARY(Zeta, T(hurwitz_zeta(a, b)))
@@ -122,7 +114,7 @@ struct Mvlgamma {
 LT_UNIT(special){
     {"erf", "T>T", LT_FLOATING(Erf)},           {"erfc", "T>T", LT_FLOATING(Erfc)},
     {"erfinv", "T>T", LT_FLOATING(Erfinv)},     {"lgamma", "T>T", LT_FLOATING(Lgamma)},
-    {"digamma", "T>T", LT_FLOATING(Digamma)},   {"i0", "T>T", LT_FLOATING(I0)},
+    {"digamma", "T>T", LT_FLOATING(Digamma)},
     {"igamma", "T>TT", LT_FLOATING(Igamma)},    {"igammac", "T>TT", LT_FLOATING(Igammac)},
     {"zeta", "T>TT", LT_FLOATING(Zeta)},        {"polygamma", "T>T", LT_FLOATING(Polygamma)},
     {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)}, LT_END,
