@@ -2592,10 +2592,73 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
+TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.i0e", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0e", "self");
+  tensor_status status = lt_invoke(&frame, "special.i0e");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 449, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0e", "self");
+  LT_OUTPUT(frame.out[0], out, "special.i0e", "out");
+  tensor_status status = lt_invoke(&frame, "special.i0e");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.i1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1", "self");
+  tensor_status status = lt_invoke(&frame, "special.i1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.i1", "out");
+  tensor_status status = lt_invoke(&frame, "special.i1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.i1e", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1e", "self");
+  tensor_status status = lt_invoke(&frame, "special.i1e");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 451, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1e", "self");
+  LT_OUTPUT(frame.out[0], out, "special.i1e", "out");
+  tensor_status status = lt_invoke(&frame, "special.i1e");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
   tensor_status status = lt_invoke(&frame, "special.xlog1py");
@@ -2608,7 +2671,7 @@ TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2621,7 +2684,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, ten
 
 TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 449, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
   LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
@@ -2631,7 +2694,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const 
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 449, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2643,7 +2706,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
   tensor_status status = lt_invoke(&frame, "special.zeta");
@@ -2656,7 +2719,7 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2669,7 +2732,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor
 
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
   LT_OUTPUT(frame.out[0], out, "special.zeta", "out");
@@ -2679,7 +2742,7 @@ TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const ten
 
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2691,7 +2754,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
   a[1].i = n;
   a[2].i = dim;
@@ -2706,7 +2769,7 @@ TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t di
 
 TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 451, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
   a[1].i = n;
   a[2].i = dim;
@@ -2720,7 +2783,7 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid", "y");
   LT_SCALAR(dx, LT_MUST, "trapezoid", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -2734,7 +2797,7 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
   a[2].i = dim;
@@ -2748,7 +2811,7 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz", "y");
   LT_SCALAR(dx, LT_MUST, "trapz", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -2762,7 +2825,7 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapz.x", "x");
   a[2].i = dim;
@@ -2776,7 +2839,7 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid", "y");
   LT_SCALAR(dx, LT_MUST, "cumulative_trapezoid", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -2790,7 +2853,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "cumulative_trapezoid.x", "x");
   a[2].i = dim;
@@ -2804,7 +2867,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
   LT_RESULT(out, "cov", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cov", "self");
   a[1].i = correction;
   LT_OPTIONAL(a[2], fweights, LT_TENSOR, "cov", "fweights");
@@ -2819,7 +2882,7 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "corrcoef", "self");
   tensor_status status = lt_invoke(&frame, "corrcoef");
   if (status == TENSOR_OK) {
@@ -2831,7 +2894,7 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cross", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
   a[2].i = dim;
@@ -2844,7 +2907,7 @@ TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 460, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
   a[2].i = dim;
@@ -2856,7 +2919,7 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trace", "self");
   tensor_status status = lt_invoke(&frame, "trace");
   if (status == TENSOR_OK) {
@@ -2868,7 +2931,7 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
   LT_RESULT(out, "dist", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dist", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "dist", "other");
   LT_SCALAR(p, LT_MUST, "dist", "p"); a[2].scalar = p;
@@ -2882,7 +2945,7 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out) {
   LT_RESULT(out, "bincount", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bincount", "self");
   LT_OPTIONAL(a[1], weights, LT_TENSOR, "bincount", "weights");
   a[2].i = minlength;
@@ -2896,7 +2959,7 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
 TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "histc", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
   a[1].i = bins;
   LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
@@ -2910,7 +2973,7 @@ TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor
 
 TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 464, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
   a[1].i = bins;
   LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
@@ -2924,7 +2987,7 @@ TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, co
   LT_RESULT(hist, "histogram", "hist");
   LT_RESULT(bin_edges, "histogram", "bin_edges");
   lt_value a[5];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
   a[1].i = bins;
   LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -2940,7 +3003,7 @@ TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, co
 
 TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
   lt_value a[5];
-  lt_frame frame = {.op = 465, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
   a[1].i = bins;
   LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -2956,7 +3019,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
   lt_value a[4];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
@@ -2971,7 +3034,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
   lt_value a[4];
-  lt_frame frame = {.op = 466, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
@@ -2985,7 +3048,7 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd", "self");
   LT_SPAN(bins, bins_len, "histogramdd", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
   LT_SPAN(range, range_len, "histogramdd", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -3001,7 +3064,7 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd.edges", "self");
   LT_LIST(bins, bins_len, false, "histogramdd.edges", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
   LT_SPAN(range, range_len, "histogramdd.edges", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -3017,7 +3080,7 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
   a[2].i = dim;
@@ -3033,7 +3096,7 @@ TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q
 TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -3049,7 +3112,7 @@ TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 469, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
   a[2].i = dim;
@@ -3062,7 +3125,7 @@ TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 469, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -3077,7 +3140,7 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
   a[2].i = dim;
@@ -3093,7 +3156,7 @@ TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -3109,7 +3172,7 @@ TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
   a[2].i = dim;
@@ -3122,7 +3185,7 @@ TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -3137,7 +3200,7 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient", "self");
   LT_SCALAR(spacing, LT_MAYBE, "gradient", "spacing"); a[1].scalar = spacing;
   LT_SPAN(dim, dim_len, "gradient", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -3152,7 +3215,7 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.scalars", "self");
   LT_SPAN(spacing, spacing_len, "gradient.scalars", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.scalars", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -3167,7 +3230,7 @@ TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.tensors", "out"); LT_RESULT(out_len, "gradient.tensors", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.tensors", "self");
   LT_LIST(spacing, spacing_len, false, "gradient.tensors", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.tensors", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -3182,7 +3245,7 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -3196,7 +3259,7 @@ TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, in
 
 TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm) {
   lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -3207,7 +3270,7 @@ TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t
 
 TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -3220,7 +3283,7 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -3234,7 +3297,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -3246,42 +3309,6 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
   tensor_status status = lt_invoke(&frame, "from_blob");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
-  LT_RESULT(out, "data_ptr", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "data_ptr");
-  if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_read_only", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
-  tensor_status status = lt_invoke(&frame, "is_read_only");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
-  LT_RESULT(out, "untyped_storage", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
-  tensor_status status = lt_invoke(&frame, "untyped_storage");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
   }
   return status;
 }

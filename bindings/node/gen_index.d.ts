@@ -6597,6 +6597,24 @@ export namespace special {
   export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i0e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0e, off the event loop. */
+  export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+   */
+  export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1, off the event loop. */
+  export function i1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i1e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1e, off the event loop. */
+  export function i1eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
    * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
    */
   export function xlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;

@@ -4856,6 +4856,48 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
+// SpecialI0e is the operator special.i0e.
+func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI0e; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i0e", key)
+		return
+	}
+	r0, err = ops.SpecialI0e(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI1 is the operator special.i1.
+func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i1", key)
+		return
+	}
+	r0, err = ops.SpecialI1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI1e is the operator special.i1e.
+func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI1e; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i1e", key)
+		return
+	}
+	r0, err = ops.SpecialI1e(out, self)
+	wrote(out)
+	return
+}
+
 // SpecialXlog1py is the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {

@@ -234,6 +234,9 @@ var formulas = aten.Backend{
 	NanToNum:            recordNanToNum,
 	Deg2rad:             recordDeg2rad,
 	Rad2deg:             recordRad2deg,
+	SpecialI0e:          recordSpecialI0e,
+	SpecialI1:           recordSpecialI1,
+	SpecialI1e:          recordSpecialI1e,
 	SpecialXlog1py:      recordSpecialXlog1py,
 	SpecialZeta:         recordSpecialZeta,
 	Diff:                recordDiff,
@@ -3482,10 +3485,22 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "i0", self); err != nil {
+	r, err := begin(c, "i0", "I0Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).I0(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.I0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))))
+		}
+	}
+	return
 }
 
 func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3757,6 +3772,66 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Rad2deg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(57.29577951308232)) }
+	}
+	return
+}
+
+func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i0e", "I0eBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI0e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.sub(s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)))))
+		}
+	}
+	return
+}
+
+func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1", "I1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.besselI1Gradient(s.grad(0), s.saved(self_), s.saved(result_))
+		}
+	}
+	return
+}
+
+func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1e", "I1eBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
+		}
 	}
 	return
 }

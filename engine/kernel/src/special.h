@@ -105,23 +105,6 @@ inline T polygamma(int64_t n, T x) {
   return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
 }
 
-// I0: its power series (DLMF 10.25.2), and the asymptotic one (DLMF 10.40.1) where that reaches
-// full precision. NaN for an infinity, as in PyTorch.
-inline double bessel_i0(double x) {
-  x = __builtin_fabs(x);
-  if (!(x < __builtin_inf())) return __builtin_nan("");
-  double term = 1, sum = 1;
-  if (x < 20) {
-    const double z = x * x / 4;
-    for (int k = 1; term > kEpsilon * sum; k++) sum += term *= z / (double(k) * k);
-    return sum;
-  }
-  for (int k = 1; k < 40 && term > kEpsilon; k++)
-    sum += term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
-  const double half = __builtin_exp(x / 2);
-  return half * (sum / (__builtin_sqrt(2 * kPi) * __builtin_sqrt(x))) * half;
-}
-
 // x^a e^-x / Gamma(a + 1). For large a by Stirling's series, so that the large exponents cancel
 // before they are rounded.
 inline double gamma_prefix(double a, double x) {

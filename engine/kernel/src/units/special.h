@@ -112,10 +112,15 @@ struct Mvlgamma {
 }  // namespace lt
 
 LT_UNIT(special){
-    {"erf", "T>T", LT_FLOATING(Erf)},           {"erfc", "T>T", LT_FLOATING(Erfc)},
-    {"erfinv", "T>T", LT_FLOATING(Erfinv)},     {"lgamma", "T>T", LT_FLOATING(Lgamma)},
+    {"erf", "T>T", LT_FLOATING(Erf)},
+    {"erfc", "T>T", LT_FLOATING(Erfc)},
+    {"erfinv", "T>T", LT_FLOATING(Erfinv)},
+    {"lgamma", "T>T", LT_FLOATING(Lgamma)},
     {"digamma", "T>T", LT_FLOATING(Digamma)},
-    {"igamma", "T>TT", LT_FLOATING(Igamma)},    {"igammac", "T>TT", LT_FLOATING(Igammac)},
-    {"zeta", "T>TT", LT_FLOATING(Zeta)},        {"polygamma", "T>T", LT_FLOATING(Polygamma)},
-    {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)}, LT_END,
+    {"igamma", "T>TT", LT_FLOATING(Igamma)},
+    {"igammac", "T>TT", LT_FLOATING(Igammac)},
+    {"zeta", "T>TT", LT_FLOATING(Zeta)},
+    {"polygamma", "T>T", LT_FLOATING(Polygamma)},
+    {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)},
+    LT_END,
 };
