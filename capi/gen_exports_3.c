@@ -2751,565 +2751,723 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
-  LT_RESULT(out, "diff", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "special.softmax", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
-  a[1].i = n;
-  a[2].i = dim;
-  LT_OPTIONAL(a[3], prepend, LT_TENSOR, "diff", "prepend");
-  LT_OPTIONAL(a[4], append, LT_TENSOR, "diff", "append");
-  tensor_status status = lt_invoke(&frame, "diff");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "special.softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
   lt_frame frame = {.op = 454, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
-  a[1].i = n;
-  a[2].i = dim;
-  LT_OPTIONAL(a[3], prepend, LT_TENSOR, "diff", "prepend");
-  LT_OPTIONAL(a[4], append, LT_TENSOR, "diff", "append");
-  LT_OUTPUT(frame.out[0], out, "diff", "out");
-  tensor_status status = lt_invoke(&frame, "diff");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "special.softmax", "out");
+  tensor_status status = lt_invoke(&frame, "special.softmax");
   return status;
 }
 
-TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "trapezoid", "out");
+TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "special.log_softmax", "out");
   lt_value a[3];
   lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid", "y");
-  LT_SCALAR(dx, LT_MUST, "trapezoid", "dx"); a[1].scalar = dx;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "trapezoid");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "special.log_softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "trapezoid.x", "out");
+TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 455, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "special.log_softmax", "out");
+  tensor_status status = lt_invoke(&frame, "special.log_softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "special.logsumexp", "out");
   lt_value a[3];
   lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
-  LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "trapezoid.x");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logsumexp", "self");
+  LT_SPAN(dim, dim_len, "special.logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "special.logsumexp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "trapz", "out");
+TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
+  lt_frame frame = {.op = 456, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logsumexp", "self");
+  LT_SPAN(dim, dim_len, "special.logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "special.logsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "special.logsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.entr", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], y, LT_TENSOR, "trapz", "y");
-  LT_SCALAR(dx, LT_MUST, "trapz", "dx"); a[1].scalar = dx;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "trapz");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.entr", "self");
+  tensor_status status = lt_invoke(&frame, "special.entr");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "trapz.x", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 457, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.entr", "self");
+  LT_OUTPUT(frame.out[0], out, "special.entr", "out");
+  tensor_status status = lt_invoke(&frame, "special.entr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.erfcx", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], y, LT_TENSOR, "trapz.x", "y");
-  LT_REQUIRED(a[1], x, LT_TENSOR, "trapz.x", "x");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "trapz.x");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfcx", "self");
+  tensor_status status = lt_invoke(&frame, "special.erfcx");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "cumulative_trapezoid", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 458, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfcx", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erfcx", "out");
+  tensor_status status = lt_invoke(&frame, "special.erfcx");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.ndtr", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid", "y");
-  LT_SCALAR(dx, LT_MUST, "cumulative_trapezoid", "dx"); a[1].scalar = dx;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "cumulative_trapezoid");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtr", "self");
+  tensor_status status = lt_invoke(&frame, "special.ndtr");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "cumulative_trapezoid.x", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 459, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtr", "self");
+  LT_OUTPUT(frame.out[0], out, "special.ndtr", "out");
+  tensor_status status = lt_invoke(&frame, "special.ndtr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.log_ndtr", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid.x", "y");
-  LT_REQUIRED(a[1], x, LT_TENSOR, "cumulative_trapezoid.x", "x");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "cumulative_trapezoid.x");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_ndtr", "self");
+  tensor_status status = lt_invoke(&frame, "special.log_ndtr");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
-  LT_RESULT(out, "cov", "out");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 460, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_ndtr", "self");
+  LT_OUTPUT(frame.out[0], out, "special.log_ndtr", "out");
+  tensor_status status = lt_invoke(&frame, "special.log_ndtr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.ndtri", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cov", "self");
-  a[1].i = correction;
-  LT_OPTIONAL(a[2], fweights, LT_TENSOR, "cov", "fweights");
-  LT_OPTIONAL(a[3], aweights, LT_TENSOR, "cov", "aweights");
-  tensor_status status = lt_invoke(&frame, "cov");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtri", "self");
+  tensor_status status = lt_invoke(&frame, "special.ndtri");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "corrcoef", "out");
+TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 461, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtri", "self");
+  LT_OUTPUT(frame.out[0], out, "special.ndtri", "out");
+  tensor_status status = lt_invoke(&frame, "special.ndtri");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_j0", "out");
   lt_value a[1];
   lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "corrcoef", "self");
-  tensor_status status = lt_invoke(&frame, "corrcoef");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j0", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j0");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "cross", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 462, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_j0", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_j1", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "cross");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j1", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j1");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
   lt_frame frame = {.op = 463, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
-  a[2].i = dim;
-  LT_OUTPUT(frame.out[0], out, "cross", "out");
-  tensor_status status = lt_invoke(&frame, "cross");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_j1", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j1");
   return status;
 }
 
-TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "trace", "out");
+TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_y0", "out");
   lt_value a[1];
   lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "trace", "self");
-  tensor_status status = lt_invoke(&frame, "trace");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y0", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y0");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
-  LT_RESULT(out, "dist", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 464, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_y0", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_y1", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dist", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "dist", "other");
-  LT_SCALAR(p, LT_MUST, "dist", "p"); a[2].scalar = p;
-  tensor_status status = lt_invoke(&frame, "dist");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y1", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y1");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out) {
-  LT_RESULT(out, "bincount", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 465, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_y1", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_i0", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bincount", "self");
-  LT_OPTIONAL(a[1], weights, LT_TENSOR, "bincount", "weights");
-  a[2].i = minlength;
-  tensor_status status = lt_invoke(&frame, "bincount");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i0", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i0");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "histc", "out");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 466, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_i0", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_i1", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
-  a[1].i = bins;
-  LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
-  LT_SCALAR(max, LT_MUST, "histc", "max"); a[3].scalar = max;
-  tensor_status status = lt_invoke(&frame, "histc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i1", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i1");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t *out) {
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
   lt_frame frame = {.op = 467, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
-  a[1].i = bins;
-  LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
-  LT_SCALAR(max, LT_MUST, "histc", "max"); a[3].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "histc", "out");
-  tensor_status status = lt_invoke(&frame, "histc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_i1", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i1");
   return status;
 }
 
-TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
-  LT_RESULT(hist, "histogram", "hist");
-  LT_RESULT(bin_edges, "histogram", "bin_edges");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_k0", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
-  a[1].i = bins;
-  LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
-  LT_OPTIONAL(a[3], weight, LT_TENSOR, "histogram", "weight");
-  a[4].i = density;
-  tensor_status status = lt_invoke(&frame, "histogram");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k0", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k0");
   if (status == TENSOR_OK) {
-    *hist = (tensor_t *)frame.results[0].pointer;
-    *bin_edges = (tensor_t *)frame.results[1].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
   lt_frame frame = {.op = 468, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
-  a[1].i = bins;
-  LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
-  LT_OPTIONAL(a[3], weight, LT_TENSOR, "histogram", "weight");
-  a[4].i = density;
-  LT_OUTPUT(frame.out[0], hist, "histogram", "hist");
-  LT_OUTPUT(frame.out[1], bin_edges, "histogram", "bin_edges");
-  tensor_status status = lt_invoke(&frame, "histogram");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_k0", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k0");
   return status;
 }
 
-TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
-  LT_RESULT(hist, "histogram.edges", "hist");
-  LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_k1", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
-  LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
-  LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
-  a[3].i = density;
-  tensor_status status = lt_invoke(&frame, "histogram.edges");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k1", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k1");
   if (status == TENSOR_OK) {
-    *hist = (tensor_t *)frame.results[0].pointer;
-    *bin_edges = (tensor_t *)frame.results[1].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
   lt_frame frame = {.op = 469, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
-  LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
-  LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
-  a[3].i = density;
-  LT_OUTPUT(frame.out[0], hist, "histogram.edges", "hist");
-  LT_OUTPUT(frame.out[1], bin_edges, "histogram.edges", "bin_edges");
-  tensor_status status = lt_invoke(&frame, "histogram.edges");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_k1", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k1");
   return status;
 }
 
-TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.scaled_modified_bessel_k0", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd", "self");
-  LT_SPAN(bins, bins_len, "histogramdd", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
-  LT_SPAN(range, range_len, "histogramdd", "range"); a[2].list.data = range, a[2].list.length = range_len;
-  LT_OPTIONAL(a[3], weight, LT_TENSOR, "histogramdd", "weight");
-  a[4].i = density;
-  tensor_status status = lt_invoke(&frame, "histogramdd");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k0", "self");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k0");
   if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.scaled_modified_bessel_k0", "out");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.scaled_modified_bessel_k1", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd.edges", "self");
-  LT_LIST(bins, bins_len, false, "histogramdd.edges", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
-  LT_SPAN(range, range_len, "histogramdd.edges", "range"); a[2].list.data = range, a[2].list.length = range_len;
-  LT_OPTIONAL(a[3], weight, LT_TENSOR, "histogramdd.edges", "weight");
-  a[4].i = density;
-  tensor_status status = lt_invoke(&frame, "histogramdd.edges");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k1", "self");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k1");
   if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
-  LT_RESULT(out, "quantile", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 471, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.scaled_modified_bessel_k1", "out");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.spherical_bessel_j0", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
-  LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "quantile", "interpolation"); a[4].text = interpolation;
-  tensor_status status = lt_invoke(&frame, "quantile");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.spherical_bessel_j0", "self");
+  tensor_status status = lt_invoke(&frame, "special.spherical_bessel_j0");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
-  LT_RESULT(out, "quantile", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
-  LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
-  frame.number = 2;
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "quantile", "interpolation"); a[4].text = interpolation;
-  tensor_status status = lt_invoke(&frame, "quantile");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
   lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
-  LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "quantile", "interpolation"); a[4].text = interpolation;
-  LT_OUTPUT(frame.out[0], out, "quantile", "out");
-  tensor_status status = lt_invoke(&frame, "quantile");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.spherical_bessel_j0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.spherical_bessel_j0", "out");
+  tensor_status status = lt_invoke(&frame, "special.spherical_bessel_j0");
   return status;
 }
 
-TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
-  LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
-  frame.number = 2;
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "quantile", "interpolation"); a[4].text = interpolation;
-  LT_OUTPUT(frame.out[0], out, "quantile", "out");
-  tensor_status status = lt_invoke(&frame, "quantile");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
-  LT_RESULT(out, "nanquantile", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.airy_ai", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
-  LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "nanquantile", "interpolation"); a[4].text = interpolation;
-  tensor_status status = lt_invoke(&frame, "nanquantile");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.airy_ai", "self");
+  tensor_status status = lt_invoke(&frame, "special.airy_ai");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
-  LT_RESULT(out, "nanquantile", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
-  LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
-  frame.number = 2;
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "nanquantile", "interpolation"); a[4].text = interpolation;
-  tensor_status status = lt_invoke(&frame, "nanquantile");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
   lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
-  LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "nanquantile", "interpolation"); a[4].text = interpolation;
-  LT_OUTPUT(frame.out[0], out, "nanquantile", "out");
-  tensor_status status = lt_invoke(&frame, "nanquantile");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.airy_ai", "self");
+  LT_OUTPUT(frame.out[0], out, "special.airy_ai", "out");
+  tensor_status status = lt_invoke(&frame, "special.airy_ai");
   return status;
 }
 
-TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
-  LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
-  frame.number = 2;
-  a[2].i = dim;
-  a[3].i = keepdim;
-  LT_TEXT(interpolation, "nanquantile", "interpolation"); a[4].text = interpolation;
-  LT_OUTPUT(frame.out[0], out, "nanquantile", "out");
-  tensor_status status = lt_invoke(&frame, "nanquantile");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_t", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gradient", "self");
-  LT_SCALAR(spacing, LT_MAYBE, "gradient", "spacing"); a[1].scalar = spacing;
-  LT_SPAN(dim, dim_len, "gradient", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = edge_order;
-  tensor_status status = lt_invoke(&frame, "gradient");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_t", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
   if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_t", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_t", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_t", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_t", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_t", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_t", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_u", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.scalars", "self");
-  LT_SPAN(spacing, spacing_len, "gradient.scalars", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
-  LT_SPAN(dim, dim_len, "gradient.scalars", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = edge_order;
-  tensor_status status = lt_invoke(&frame, "gradient.scalars");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_u", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
   if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient.tensors", "out"); LT_RESULT(out_len, "gradient.tensors", "out_len");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_u", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_u", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 475, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_u", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_u", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 475, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_u", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_u", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_v", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.tensors", "self");
-  LT_LIST(spacing, spacing_len, false, "gradient.tensors", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
-  LT_SPAN(dim, dim_len, "gradient.tensors", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = edge_order;
-  tensor_status status = lt_invoke(&frame, "gradient.tensors");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_v", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
   if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
-  LT_RESULT(out, "renorm", "out");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_v", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_v", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 476, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_v", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_v", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 476, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_v", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_v", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_w", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
-  LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
-  a[2].i = dim;
-  LT_SCALAR(maxnorm, LT_MUST, "renorm", "maxnorm"); a[3].scalar = maxnorm;
-  tensor_status status = lt_invoke(&frame, "renorm");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_w", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm) {
-  lt_value a[4];
-  lt_frame frame = {.op = 477, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
-  LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
-  a[2].i = dim;
-  LT_SCALAR(maxnorm, LT_MUST, "renorm", "maxnorm"); a[3].scalar = maxnorm;
-  tensor_status status = lt_invoke(&frame, "renorm");
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_w", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_w", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t *out) {
-  lt_value a[4];
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
   lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
-  LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
-  a[2].i = dim;
-  LT_SCALAR(maxnorm, LT_MUST, "renorm", "maxnorm"); a[3].scalar = maxnorm;
-  LT_OUTPUT(frame.out[0], out, "renorm", "out");
-  tensor_status status = lt_invoke(&frame, "renorm");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_w", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_w", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "from_data", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_w", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_w", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_h", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = (void *)data;
-  LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "from_data");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_h", "n");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
-  LT_RESULT(out, "from_blob", "out");
-  lt_value a[8];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = (void *)data;
-  a[1].i = nbytes;
-  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
-  LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
-  LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  a[5].pointer = (void *)deleter;
-  a[6].pointer = (void *)context;
-  a[7].i = read_only;
-  tensor_status status = lt_invoke(&frame, "from_blob");
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_h", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_h", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 478, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_h", "n");
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_h", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 478, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_h", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_h", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_he", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_he", "n");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_he", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_he", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 479, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_he", "n");
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_he", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 479, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_he", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_he", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
   return status;
 }
 

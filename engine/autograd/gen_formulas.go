@@ -15,287 +15,314 @@ import (
 
 // formulas are the operators on tensors with gradients.
 var formulas = aten.Backend{
-	Add:                 recordAdd,
-	Sub:                 recordSub,
-	Rsub:                recordRsub,
-	Mul:                 recordMul,
-	Div:                 recordDiv,
-	TrueDivide:          recordTrueDivide,
-	FloorDivide:         recordFloorDivide,
-	Remainder:           recordRemainder,
-	Fmod:                recordFmod,
-	Pow:                 recordPow,
-	FloatPower:          recordFloatPower,
-	Neg:                 recordNeg,
-	Positive:            recordPositive,
-	Square:              recordSquare,
-	Reciprocal:          recordReciprocal,
-	Abs:                 recordAbs,
-	Sign:                recordSign,
-	Sgn:                 recordSgn,
-	Copysign:            recordCopysign,
-	Addcmul:             recordAddcmul,
-	Addcdiv:             recordAddcdiv,
-	Lerp:                recordLerp,
-	ComplexParts:        recordComplexParts,
-	Polar:               recordPolar,
-	Real:                recordReal,
-	Imag:                recordImag,
-	ViewAsReal:          recordViewAsReal,
-	ViewAsComplex:       recordViewAsComplex,
-	Conj:                recordConj,
-	ConjPhysical:        recordConjPhysical,
-	ResolveConj:         recordResolveConj,
-	ResolveNeg:          recordResolveNeg,
-	Angle:               recordAngle,
-	Clone:               recordClone,
-	Contiguous:          recordContiguous,
-	ToOptions:           recordToOptions,
-	Copy:                recordCopy,
-	Fill:                recordFill,
-	Zero:                recordZero,
-	Resize:              recordResize,
-	NarrowCopy:          recordNarrowCopy,
-	ResizeAs:            recordResizeAs,
-	Set:                 recordSet,
-	SetTensor:           recordSetTensor,
-	SetTensorGeometry:   recordSetTensorGeometry,
-	SetStorage:          recordSetStorage,
-	SetStorageGeometry:  recordSetStorageGeometry,
-	FillDiagonal:        recordFillDiagonal,
-	Sqrt:                recordSqrt,
-	Rsqrt:               recordRsqrt,
-	Exp:                 recordExp,
-	Exp2:                recordExp2,
-	Expm1:               recordExpm1,
-	Log:                 recordLog,
-	Log2:                recordLog2,
-	Log10:               recordLog10,
-	Log1p:               recordLog1p,
-	Sin:                 recordSin,
-	Cos:                 recordCos,
-	Tan:                 recordTan,
-	Asin:                recordAsin,
-	Acos:                recordAcos,
-	Atan:                recordAtan,
-	Sinh:                recordSinh,
-	Cosh:                recordCosh,
-	Tanh:                recordTanh,
-	Asinh:               recordAsinh,
-	Acosh:               recordAcosh,
-	Atanh:               recordAtanh,
-	Sigmoid:             recordSigmoid,
-	Atan2:               recordAtan2,
-	Hypot:               recordHypot,
-	IndexGet:            recordIndexGet,
-	IndexSet:            recordIndexSet,
-	IndexSetScalar:      recordIndexSetScalar,
-	IndexPut:            recordIndexPut,
-	IndexSelect:         recordIndexSelect,
-	MaskedSelect:        recordMaskedSelect,
-	MaskedFill:          recordMaskedFill,
-	MaskedScatter:       recordMaskedScatter,
-	Gather:              recordGather,
-	Take:                recordTake,
-	TakeAlongDim:        recordTakeAlongDim,
-	Put:                 recordPut,
-	Scatter:             recordScatter,
-	ScatterValue:        recordScatterValue,
-	ScatterReduceSource: recordScatterReduceSource,
-	ScatterReduceValue:  recordScatterReduceValue,
-	ScatterAdd:          recordScatterAdd,
-	ScatterReduce:       recordScatterReduce,
-	IndexAdd:            recordIndexAdd,
-	IndexCopy:           recordIndexCopy,
-	IndexFill:           recordIndexFill,
-	IndexReduce:         recordIndexReduce,
-	Cat:                 recordCat,
-	Stack:               recordStack,
-	Hstack:              recordHstack,
-	Vstack:              recordVstack,
-	Dstack:              recordDstack,
-	ColumnStack:         recordColumnStack,
-	Combinations:        recordCombinations,
-	BlockDiag:           recordBlockDiag,
-	Repeat:              recordRepeat,
-	Flip:                recordFlip,
-	Tril:                recordTril,
-	Triu:                recordTriu,
-	Diag:                recordDiag,
-	DiagEmbed:           recordDiagEmbed,
-	Diagflat:            recordDiagflat,
-	DiagonalScatter:     recordDiagonalScatter,
-	SelectScatter:       recordSelectScatter,
-	SliceScatter:        recordSliceScatter,
-	AsStridedScatter:    recordAsStridedScatter,
-	ConstantPadNd:       recordConstantPadNd,
-	Matmul:              recordMatmul,
-	Mm:                  recordMm,
-	Bmm:                 recordBmm,
-	Mv:                  recordMv,
-	Dot:                 recordDot,
-	Vdot:                recordVdot,
-	Inner:               recordInner,
-	Outer:               recordOuter,
-	Addmm:               recordAddmm,
-	Baddbmm:             recordBaddbmm,
-	Addbmm:              recordAddbmm,
-	Addmv:               recordAddmv,
-	Addr:                recordAddr,
-	Tensordot:           recordTensordot,
-	TensordotDims:       recordTensordotDims,
-	Kron:                recordKron,
-	Cdist:               recordCdist,
-	FillUniform:         recordFillUniform,
-	FillNormal:          recordFillNormal,
-	FillRandom:          recordFillRandom,
-	FillRandomTo:        recordFillRandomTo,
-	FillRandomFrom:      recordFillRandomFrom,
-	FillBernoulli:       recordFillBernoulli,
-	FillBernoulliEach:   recordFillBernoulliEach,
-	FillExponential:     recordFillExponential,
-	FillCauchy:          recordFillCauchy,
-	FillLogNormal:       recordFillLogNormal,
-	FillGeometric:       recordFillGeometric,
-	Sum:                 recordSum,
-	Nansum:              recordNansum,
-	Prod:                recordProd,
-	Mean:                recordMean,
-	Nanmean:             recordNanmean,
-	StdDim:              recordStdDim,
-	StdCorrection:       recordStdCorrection,
-	VarDim:              recordVarDim,
-	VarCorrection:       recordVarCorrection,
-	StdMeanCorrection:   recordStdMeanCorrection,
-	VarMeanCorrection:   recordVarMeanCorrection,
-	Norm:                recordNorm,
-	NormName:            recordNormName,
-	Amax:                recordAmax,
-	Amin:                recordAmin,
-	Max:                 recordMax,
-	MaxDim:              recordMaxDim,
-	Min:                 recordMin,
-	MinDim:              recordMinDim,
-	Aminmax:             recordAminmax,
-	Floor:               recordFloor,
-	Ceil:                recordCeil,
-	Trunc:               recordTrunc,
-	Round:               recordRound,
-	Frac:                recordFrac,
-	ClampTensor:         recordClampTensor,
-	Clamp:               recordClamp,
-	ClampMin:            recordClampMin,
-	ClampMax:            recordClampMax,
-	Maximum:             recordMaximum,
-	Minimum:             recordMinimum,
-	Fmax:                recordFmax,
-	Fmin:                recordFmin,
-	Relu:                recordRelu,
-	Where:               recordWhere,
-	Cumsum:              recordCumsum,
-	Cumprod:             recordCumprod,
-	Cummax:              recordCummax,
-	Cummin:              recordCummin,
-	Logcumsumexp:        recordLogcumsumexp,
-	Logsumexp:           recordLogsumexp,
-	Softmax:             recordSoftmax,
-	LogSoftmax:          recordLogSoftmax,
-	Sort:                recordSort,
-	SortStable:          recordSortStable,
-	Msort:               recordMsort,
-	Topk:                recordTopk,
-	Median:              recordMedian,
-	MedianDim:           recordMedianDim,
-	Nanmedian:           recordNanmedian,
-	NanmedianDim:        recordNanmedianDim,
-	Kthvalue:            recordKthvalue,
-	Mode:                recordMode,
-	Unique:              recordUnique,
-	UniqueConsecutive:   recordUniqueConsecutive,
-	Erf:                 recordErf,
-	Erfc:                recordErfc,
-	Erfinv:              recordErfinv,
-	Lgamma:              recordLgamma,
-	Digamma:             recordDigamma,
-	I0:                  recordI0,
-	Sinc:                recordSinc,
-	Logit:               recordLogit,
-	Polygamma:           recordPolygamma,
-	Mvlgamma:            recordMvlgamma,
-	Igamma:              recordIgamma,
-	Igammac:             recordIgammac,
-	Logaddexp:           recordLogaddexp,
-	Logaddexp2:          recordLogaddexp2,
-	Xlogy:               recordXlogy,
-	Nextafter:           recordNextafter,
-	Heaviside:           recordHeaviside,
-	Ldexp:               recordLdexp,
-	Frexp:               recordFrexp,
-	NanToNum:            recordNanToNum,
-	Deg2rad:             recordDeg2rad,
-	Rad2deg:             recordRad2deg,
-	SpecialI0e:          recordSpecialI0e,
-	SpecialI1:           recordSpecialI1,
-	SpecialI1e:          recordSpecialI1e,
-	SpecialXlog1py:      recordSpecialXlog1py,
-	SpecialZeta:         recordSpecialZeta,
-	Diff:                recordDiff,
-	Cross:               recordCross,
-	Bincount:            recordBincount,
-	Histc:               recordHistc,
-	Histogram:           recordHistogram,
-	HistogramEdges:      recordHistogramEdges,
-	Histogramdd:         recordHistogramdd,
-	HistogramddEdges:    recordHistogramddEdges,
-	Quantile:            recordQuantile,
-	Nanquantile:         recordNanquantile,
-	Renorm:              recordRenorm,
-	ShareMemory:         recordShareMemory,
-	View:                recordView,
-	ViewDtype:           recordViewDtype,
-	ViewAs:              recordViewAs,
-	Reshape:             recordReshape,
-	ReshapeAs:           recordReshapeAs,
-	Flatten:             recordFlatten,
-	Unflatten:           recordUnflatten,
-	Ravel:               recordRavel,
-	TransposeMatrix:     recordTransposeMatrix,
-	Transpose:           recordTranspose,
-	Permute:             recordPermute,
-	Movedim:             recordMovedim,
-	MovedimList:         recordMovedimList,
-	TransposeAll:        recordTransposeAll,
-	TransposeLast:       recordTransposeLast,
-	AdjointMatrix:       recordAdjointMatrix,
-	Adjoint:             recordAdjoint,
-	Expand:              recordExpand,
-	ExpandAs:            recordExpandAs,
-	BroadcastTo:         recordBroadcastTo,
-	Squeeze:             recordSqueeze,
-	SqueezeDim:          recordSqueezeDim,
-	SqueezeDims:         recordSqueezeDims,
-	Unsqueeze:           recordUnsqueeze,
-	Narrow:              recordNarrow,
-	NarrowTensor:        recordNarrowTensor,
-	Select:              recordSelect,
-	Slice:               recordSlice,
-	AsStrided:           recordAsStrided,
-	Unfold:              recordUnfold,
-	Diagonal:            recordDiagonal,
-	Detach:              recordDetach,
-	Unbind:              recordUnbind,
-	Split:               recordSplit,
-	SplitWithSizes:      recordSplitWithSizes,
-	Chunk:               recordChunk,
-	TensorSplit:         recordTensorSplit,
-	TensorSplitIndices:  recordTensorSplitIndices,
-	TensorSplitTensor:   recordTensorSplitTensor,
-	Hsplit:              recordHsplit,
-	HsplitIndices:       recordHsplitIndices,
-	Vsplit:              recordVsplit,
-	VsplitIndices:       recordVsplitIndices,
-	Dsplit:              recordDsplit,
-	DsplitIndices:       recordDsplitIndices,
+	Add:                                recordAdd,
+	Sub:                                recordSub,
+	Rsub:                               recordRsub,
+	Mul:                                recordMul,
+	Div:                                recordDiv,
+	TrueDivide:                         recordTrueDivide,
+	FloorDivide:                        recordFloorDivide,
+	Remainder:                          recordRemainder,
+	Fmod:                               recordFmod,
+	Pow:                                recordPow,
+	FloatPower:                         recordFloatPower,
+	Neg:                                recordNeg,
+	Positive:                           recordPositive,
+	Square:                             recordSquare,
+	Reciprocal:                         recordReciprocal,
+	Abs:                                recordAbs,
+	Sign:                               recordSign,
+	Sgn:                                recordSgn,
+	Copysign:                           recordCopysign,
+	Addcmul:                            recordAddcmul,
+	Addcdiv:                            recordAddcdiv,
+	Lerp:                               recordLerp,
+	ComplexParts:                       recordComplexParts,
+	Polar:                              recordPolar,
+	Real:                               recordReal,
+	Imag:                               recordImag,
+	ViewAsReal:                         recordViewAsReal,
+	ViewAsComplex:                      recordViewAsComplex,
+	Conj:                               recordConj,
+	ConjPhysical:                       recordConjPhysical,
+	ResolveConj:                        recordResolveConj,
+	ResolveNeg:                         recordResolveNeg,
+	Angle:                              recordAngle,
+	Clone:                              recordClone,
+	Contiguous:                         recordContiguous,
+	ToOptions:                          recordToOptions,
+	Copy:                               recordCopy,
+	Fill:                               recordFill,
+	Zero:                               recordZero,
+	Resize:                             recordResize,
+	NarrowCopy:                         recordNarrowCopy,
+	ResizeAs:                           recordResizeAs,
+	Set:                                recordSet,
+	SetTensor:                          recordSetTensor,
+	SetTensorGeometry:                  recordSetTensorGeometry,
+	SetStorage:                         recordSetStorage,
+	SetStorageGeometry:                 recordSetStorageGeometry,
+	FillDiagonal:                       recordFillDiagonal,
+	Sqrt:                               recordSqrt,
+	Rsqrt:                              recordRsqrt,
+	Exp:                                recordExp,
+	Exp2:                               recordExp2,
+	Expm1:                              recordExpm1,
+	Log:                                recordLog,
+	Log2:                               recordLog2,
+	Log10:                              recordLog10,
+	Log1p:                              recordLog1p,
+	Sin:                                recordSin,
+	Cos:                                recordCos,
+	Tan:                                recordTan,
+	Asin:                               recordAsin,
+	Acos:                               recordAcos,
+	Atan:                               recordAtan,
+	Sinh:                               recordSinh,
+	Cosh:                               recordCosh,
+	Tanh:                               recordTanh,
+	Asinh:                              recordAsinh,
+	Acosh:                              recordAcosh,
+	Atanh:                              recordAtanh,
+	Sigmoid:                            recordSigmoid,
+	Atan2:                              recordAtan2,
+	Hypot:                              recordHypot,
+	IndexGet:                           recordIndexGet,
+	IndexSet:                           recordIndexSet,
+	IndexSetScalar:                     recordIndexSetScalar,
+	IndexPut:                           recordIndexPut,
+	IndexSelect:                        recordIndexSelect,
+	MaskedSelect:                       recordMaskedSelect,
+	MaskedFill:                         recordMaskedFill,
+	MaskedScatter:                      recordMaskedScatter,
+	Gather:                             recordGather,
+	Take:                               recordTake,
+	TakeAlongDim:                       recordTakeAlongDim,
+	Put:                                recordPut,
+	Scatter:                            recordScatter,
+	ScatterValue:                       recordScatterValue,
+	ScatterReduceSource:                recordScatterReduceSource,
+	ScatterReduceValue:                 recordScatterReduceValue,
+	ScatterAdd:                         recordScatterAdd,
+	ScatterReduce:                      recordScatterReduce,
+	IndexAdd:                           recordIndexAdd,
+	IndexCopy:                          recordIndexCopy,
+	IndexFill:                          recordIndexFill,
+	IndexReduce:                        recordIndexReduce,
+	Cat:                                recordCat,
+	Stack:                              recordStack,
+	Hstack:                             recordHstack,
+	Vstack:                             recordVstack,
+	Dstack:                             recordDstack,
+	ColumnStack:                        recordColumnStack,
+	Combinations:                       recordCombinations,
+	BlockDiag:                          recordBlockDiag,
+	Repeat:                             recordRepeat,
+	Flip:                               recordFlip,
+	Tril:                               recordTril,
+	Triu:                               recordTriu,
+	Diag:                               recordDiag,
+	DiagEmbed:                          recordDiagEmbed,
+	Diagflat:                           recordDiagflat,
+	DiagonalScatter:                    recordDiagonalScatter,
+	SelectScatter:                      recordSelectScatter,
+	SliceScatter:                       recordSliceScatter,
+	AsStridedScatter:                   recordAsStridedScatter,
+	ConstantPadNd:                      recordConstantPadNd,
+	Matmul:                             recordMatmul,
+	Mm:                                 recordMm,
+	Bmm:                                recordBmm,
+	Mv:                                 recordMv,
+	Dot:                                recordDot,
+	Vdot:                               recordVdot,
+	Inner:                              recordInner,
+	Outer:                              recordOuter,
+	Addmm:                              recordAddmm,
+	Baddbmm:                            recordBaddbmm,
+	Addbmm:                             recordAddbmm,
+	Addmv:                              recordAddmv,
+	Addr:                               recordAddr,
+	Tensordot:                          recordTensordot,
+	TensordotDims:                      recordTensordotDims,
+	Kron:                               recordKron,
+	Cdist:                              recordCdist,
+	FillUniform:                        recordFillUniform,
+	FillNormal:                         recordFillNormal,
+	FillRandom:                         recordFillRandom,
+	FillRandomTo:                       recordFillRandomTo,
+	FillRandomFrom:                     recordFillRandomFrom,
+	FillBernoulli:                      recordFillBernoulli,
+	FillBernoulliEach:                  recordFillBernoulliEach,
+	FillExponential:                    recordFillExponential,
+	FillCauchy:                         recordFillCauchy,
+	FillLogNormal:                      recordFillLogNormal,
+	FillGeometric:                      recordFillGeometric,
+	Sum:                                recordSum,
+	Nansum:                             recordNansum,
+	Prod:                               recordProd,
+	Mean:                               recordMean,
+	Nanmean:                            recordNanmean,
+	StdDim:                             recordStdDim,
+	StdCorrection:                      recordStdCorrection,
+	VarDim:                             recordVarDim,
+	VarCorrection:                      recordVarCorrection,
+	StdMeanCorrection:                  recordStdMeanCorrection,
+	VarMeanCorrection:                  recordVarMeanCorrection,
+	Norm:                               recordNorm,
+	NormName:                           recordNormName,
+	Amax:                               recordAmax,
+	Amin:                               recordAmin,
+	Max:                                recordMax,
+	MaxDim:                             recordMaxDim,
+	Min:                                recordMin,
+	MinDim:                             recordMinDim,
+	Aminmax:                            recordAminmax,
+	Floor:                              recordFloor,
+	Ceil:                               recordCeil,
+	Trunc:                              recordTrunc,
+	Round:                              recordRound,
+	Frac:                               recordFrac,
+	ClampTensor:                        recordClampTensor,
+	Clamp:                              recordClamp,
+	ClampMin:                           recordClampMin,
+	ClampMax:                           recordClampMax,
+	Maximum:                            recordMaximum,
+	Minimum:                            recordMinimum,
+	Fmax:                               recordFmax,
+	Fmin:                               recordFmin,
+	Relu:                               recordRelu,
+	Where:                              recordWhere,
+	Cumsum:                             recordCumsum,
+	Cumprod:                            recordCumprod,
+	Cummax:                             recordCummax,
+	Cummin:                             recordCummin,
+	Logcumsumexp:                       recordLogcumsumexp,
+	Logsumexp:                          recordLogsumexp,
+	Softmax:                            recordSoftmax,
+	LogSoftmax:                         recordLogSoftmax,
+	Sort:                               recordSort,
+	SortStable:                         recordSortStable,
+	Msort:                              recordMsort,
+	Topk:                               recordTopk,
+	Median:                             recordMedian,
+	MedianDim:                          recordMedianDim,
+	Nanmedian:                          recordNanmedian,
+	NanmedianDim:                       recordNanmedianDim,
+	Kthvalue:                           recordKthvalue,
+	Mode:                               recordMode,
+	Unique:                             recordUnique,
+	UniqueConsecutive:                  recordUniqueConsecutive,
+	Erf:                                recordErf,
+	Erfc:                               recordErfc,
+	Erfinv:                             recordErfinv,
+	Lgamma:                             recordLgamma,
+	Digamma:                            recordDigamma,
+	I0:                                 recordI0,
+	Sinc:                               recordSinc,
+	Logit:                              recordLogit,
+	Polygamma:                          recordPolygamma,
+	Mvlgamma:                           recordMvlgamma,
+	Igamma:                             recordIgamma,
+	Igammac:                            recordIgammac,
+	Logaddexp:                          recordLogaddexp,
+	Logaddexp2:                         recordLogaddexp2,
+	Xlogy:                              recordXlogy,
+	Nextafter:                          recordNextafter,
+	Heaviside:                          recordHeaviside,
+	Ldexp:                              recordLdexp,
+	Frexp:                              recordFrexp,
+	NanToNum:                           recordNanToNum,
+	Deg2rad:                            recordDeg2rad,
+	Rad2deg:                            recordRad2deg,
+	SpecialI0e:                         recordSpecialI0e,
+	SpecialI1:                          recordSpecialI1,
+	SpecialI1e:                         recordSpecialI1e,
+	SpecialXlog1py:                     recordSpecialXlog1py,
+	SpecialZeta:                        recordSpecialZeta,
+	SpecialEntr:                        recordSpecialEntr,
+	SpecialErfcx:                       recordSpecialErfcx,
+	SpecialNdtr:                        recordSpecialNdtr,
+	SpecialLogNdtr:                     recordSpecialLogNdtr,
+	SpecialNdtri:                       recordSpecialNdtri,
+	SpecialBesselJ0:                    recordSpecialBesselJ0,
+	SpecialBesselJ1:                    recordSpecialBesselJ1,
+	SpecialBesselY0:                    recordSpecialBesselY0,
+	SpecialBesselY1:                    recordSpecialBesselY1,
+	SpecialModifiedBesselK0:            recordSpecialModifiedBesselK0,
+	SpecialModifiedBesselK1:            recordSpecialModifiedBesselK1,
+	SpecialScaledModifiedBesselK0:      recordSpecialScaledModifiedBesselK0,
+	SpecialScaledModifiedBesselK1:      recordSpecialScaledModifiedBesselK1,
+	SpecialSphericalBesselJ0:           recordSpecialSphericalBesselJ0,
+	SpecialAiryAi:                      recordSpecialAiryAi,
+	SpecialChebyshevPolynomialT:        recordSpecialChebyshevPolynomialT,
+	SpecialChebyshevPolynomialU:        recordSpecialChebyshevPolynomialU,
+	SpecialChebyshevPolynomialV:        recordSpecialChebyshevPolynomialV,
+	SpecialChebyshevPolynomialW:        recordSpecialChebyshevPolynomialW,
+	SpecialHermitePolynomialH:          recordSpecialHermitePolynomialH,
+	SpecialHermitePolynomialHe:         recordSpecialHermitePolynomialHe,
+	SpecialLaguerrePolynomialL:         recordSpecialLaguerrePolynomialL,
+	SpecialLegendrePolynomialP:         recordSpecialLegendrePolynomialP,
+	SpecialShiftedChebyshevPolynomialT: recordSpecialShiftedChebyshevPolynomialT,
+	SpecialShiftedChebyshevPolynomialU: recordSpecialShiftedChebyshevPolynomialU,
+	SpecialShiftedChebyshevPolynomialV: recordSpecialShiftedChebyshevPolynomialV,
+	SpecialShiftedChebyshevPolynomialW: recordSpecialShiftedChebyshevPolynomialW,
+	Diff:                               recordDiff,
+	Cross:                              recordCross,
+	Bincount:                           recordBincount,
+	Histc:                              recordHistc,
+	Histogram:                          recordHistogram,
+	HistogramEdges:                     recordHistogramEdges,
+	Histogramdd:                        recordHistogramdd,
+	HistogramddEdges:                   recordHistogramddEdges,
+	Quantile:                           recordQuantile,
+	Nanquantile:                        recordNanquantile,
+	Renorm:                             recordRenorm,
+	ShareMemory:                        recordShareMemory,
+	View:                               recordView,
+	ViewDtype:                          recordViewDtype,
+	ViewAs:                             recordViewAs,
+	Reshape:                            recordReshape,
+	ReshapeAs:                          recordReshapeAs,
+	Flatten:                            recordFlatten,
+	Unflatten:                          recordUnflatten,
+	Ravel:                              recordRavel,
+	TransposeMatrix:                    recordTransposeMatrix,
+	Transpose:                          recordTranspose,
+	Permute:                            recordPermute,
+	Movedim:                            recordMovedim,
+	MovedimList:                        recordMovedimList,
+	TransposeAll:                       recordTransposeAll,
+	TransposeLast:                      recordTransposeLast,
+	AdjointMatrix:                      recordAdjointMatrix,
+	Adjoint:                            recordAdjoint,
+	Expand:                             recordExpand,
+	ExpandAs:                           recordExpandAs,
+	BroadcastTo:                        recordBroadcastTo,
+	Squeeze:                            recordSqueeze,
+	SqueezeDim:                         recordSqueezeDim,
+	SqueezeDims:                        recordSqueezeDims,
+	Unsqueeze:                          recordUnsqueeze,
+	Narrow:                             recordNarrow,
+	NarrowTensor:                       recordNarrowTensor,
+	Select:                             recordSelect,
+	Slice:                              recordSlice,
+	AsStrided:                          recordAsStrided,
+	Unfold:                             recordUnfold,
+	Diagonal:                           recordDiagonal,
+	Detach:                             recordDetach,
+	Unbind:                             recordUnbind,
+	Split:                              recordSplit,
+	SplitWithSizes:                     recordSplitWithSizes,
+	Chunk:                              recordChunk,
+	TensorSplit:                        recordTensorSplit,
+	TensorSplitIndices:                 recordTensorSplitIndices,
+	TensorSplitTensor:                  recordTensorSplitTensor,
+	Hsplit:                             recordHsplit,
+	HsplitIndices:                      recordHsplitIndices,
+	Vsplit:                             recordVsplit,
+	VsplitIndices:                      recordVsplitIndices,
+	Dsplit:                             recordDsplit,
+	DsplitIndices:                      recordDsplitIndices,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -3810,7 +3837,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.besselI1Gradient(s.grad(0), s.saved(self_), s.saved(result_))
+			return s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.keep(s.c.I0(nil, s.saved(self_))))
 		}
 	}
 	return
@@ -3878,6 +3905,353 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 		}
 	}
 	return
+}
+
+func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.entr", "EntrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialEntr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))))
+		}
+	}
+	return
+}
+
+func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.erfcx", "ErfcxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialErfcx(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.sub(s.mul(s.mul(s.int(2), s.saved(self_)), s.saved(result_)), s.float(1.1283791670955126))))
+		}
+	}
+	return
+}
+
+func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtr", "NdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.float(0.3989422804014327), s.exp(s.mul(s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_)))), s.grad(0))
+		}
+	}
+	return
+}
+
+func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.log_ndtr", "LogNdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialLogNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.div(s.mul(s.float(0.7978845608028654), s.grad(0)), s.keep(s.c.SpecialErfcx(nil, s.mul(s.float(-0.7071067811865476), s.saved(self_)))))
+		}
+	}
+	return
+}
+
+func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtri", "NdtriBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialNdtri(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.mul(s.float(2.5066282746310002), s.exp(s.mul(s.mul(s.float(0.5), s.saved(result_)), s.saved(result_)))), s.grad(0))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j0", "BesselJ0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j1", "BesselJ1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y0", "BesselY0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y1", "BesselY1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.sub(s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)))))
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k0", "ModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))))
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k1", "ModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.neg(s.grad(0)), (s.add(s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)))))
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k0", "ScaledModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.sub(s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))))))
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k1", "ScaledModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.mul(s.grad(0), (s.sub(s.sub(s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_)))), s.div(s.saved(result_), s.saved(self_)))))
+		}
+	}
+	return
+}
+
+func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.spherical_bessel_j0", self); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialSphericalBesselJ0(out, self)
+}
+
+func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.airy_ai", self); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialAiryAi(out, self)
+}
+
+func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.chebyshev_polynomial_t", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialT(out, x, n)
+}
+
+func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.chebyshev_polynomial_u", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialU(out, x, n)
+}
+
+func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.chebyshev_polynomial_v", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialV(out, x, n)
+}
+
+func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.chebyshev_polynomial_w", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialW(out, x, n)
+}
+
+func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.hermite_polynomial_h", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialHermitePolynomialH(out, x, n)
+}
+
+func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.hermite_polynomial_he", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialHermitePolynomialHe(out, x, n)
+}
+
+func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.laguerre_polynomial_l", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialLaguerrePolynomialL(out, x, n)
+}
+
+func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.legendre_polynomial_p", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialLegendrePolynomialP(out, x, n)
+}
+
+func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.shifted_chebyshev_polynomial_t", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialT(out, x, n)
+}
+
+func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.shifted_chebyshev_polynomial_u", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialU(out, x, n)
+}
+
+func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.shifted_chebyshev_polynomial_v", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialV(out, x, n)
+}
+
+func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "special.shifted_chebyshev_polynomial_w", x, n); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialW(out, x, n)
 }
 
 func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {

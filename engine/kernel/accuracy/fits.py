@@ -95,8 +95,8 @@ def table(name, f, start, stop, density, zeros=()):
         powers = power_series(coefficients[:terms - zero], *bounds)
         powers = [mpf(0)] * zero + powers
         numbers = two(centre) + two(powers[0]) + two(powers[1])
-        head = ", ".join(x.hex() for x in numbers)
-        out += f"  {{{head}, {{{', '.join(float(x).hex() for x in powers[2:])}}}}},\n"
+        numbers += [float(x) for x in powers[2:]]
+        out += f"  {{{', '.join(x.hex() for x in numbers)}}},\n"
     return out + "}};\n\n"
 
 
@@ -113,6 +113,26 @@ def amplitude(order):
     def f(u):
         return mp.sqrt((mp.besselj(order, 1 / u) ** 2 + mp.bessely(order, 1 / u) ** 2) / (2 * u / mp.pi))
     return f
+
+
+def temme(order):
+    """c_order(mu) of the uniform expansion of the incomplete gamma functions (DLMF 8.12.10 and 8.12.11)."""
+    terms = 170
+
+    def times(a, b):
+        return [mp.fsum(a[i] * b[k - i] for i in range(k + 1)) for k in range(terms)]
+
+    # eta = mu / r with 1 / r^2 = 2 (mu - log(1 + mu)) / mu^2: Newton's method for r.
+    square, r = [2 * mpf(-1) ** k / (k + 2) for k in range(terms)], [mpf(1)] + [mpf(0)] * (terms - 1)
+    for _ in range(9):
+        error = times(square, times(r, r))
+        r = times(r, [mpf(3 * (k == 0)) / 2 - e / 2 for k, e in enumerate(error)])
+    c = [-x for x in r[1:]]  # (1 - r) / mu
+    for n in range(1, order + 1):
+        slope = [(k + 1) * c[k + 1] for k in range(len(c) - 1)]
+        sums = [a + (slope[k - 1] if k else 0) for k, a in enumerate(slope)]  # (1 + mu) c'
+        c = sums[1:]  # what Stirling's coefficient cancels is left out
+    return lambda mu: mp.polyval(c[::-1], mu)
 
 
 def tables():
@@ -160,6 +180,11 @@ def tables():
            * mp.airyai(airy_argument(1 / u)), 0, mpf(1) / 16, 64)
     yield "airy_amplitude", lambda u: abs(airy_turned(u)), 0, mpf(1) / 16, 64
     yield "airy_phase", lambda u: mp.arg(airy_turned(u)) / u, 0, mpf(1) / 16, 64
+    yield "log_fit", mp.log, mpf(11) / 16, mpf(23) / 16, 64, [mpf(1)]
+    yield "log_gamma_fit", mp.loggamma, 1, 10, 16, [mpf(1), mpf(2)]
+    yield "gamma_exponent", lambda d: (d - mp.log1p(d)) / d ** 2, mpf(-1) / 2, 1, 32
+    for order in range(6):
+        yield f"temme{order}", temme(order), mpf(-1) / 2, mpf(1) / 2, 8
     yield "digamma_fit", mp.digamma, 1, 10, 4, [mp.findroot(mp.digamma, 1.46)]
 
 

@@ -35,8 +35,8 @@ inline double bessel_j0(double x) {
 inline double bessel_j1(double x) {
   const double m = __builtin_fabs(x);
   if (!(m > 0)) return x;
-  const double y = m < 26 ? double(bessel_j1_fit(m))
-                          : oscillation(m, 1, 0, bessel_amplitude1, bessel_phase1);
+  const double y =
+      m < 26 ? double(bessel_j1_fit(m)) : oscillation(m, 1, 0, bessel_amplitude1, bessel_phase1);
   return x < 0 ? -y : y;
 }
 inline double bessel_y0(double x) {
@@ -111,7 +111,7 @@ inline double airy_ai(double x) {
   if (x != x) return x;
   const double m = __builtin_fabs(x);
   if (m < 10) return double(airy_fit(x));
-  if (m > 0x1p120) return x > 0 || m == kInfinity ? 0 : kNaN;
+  if (m > 0x1p60) return x > 0 || m == kInfinity ? 0 : kNaN;
   const Pair root = sqrt(Pair(m)), zeta = Pair(2) * Pair(m) * root / Pair(3), u = Pair(1) / zeta;
   constexpr Pair root_pi = {0x1.c5bf891b4ef6bp0, -0x1.618f13eb7ca89p-54};
   const Pair scale = root_pi * sqrt(root);

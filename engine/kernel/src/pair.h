@@ -21,7 +21,7 @@ LT_INLINE double mul_add(double a, double b, double c) {
 struct Pair {
   double hi, lo;
   Pair() = default;
-  constexpr Pair(double h, double l = 0) : hi(h), lo(l) {}
+  constexpr LT_INLINE Pair(double h, double l = 0) : hi(h), lo(l) {}
   LT_INLINE explicit Pair(Two<double> v) : hi(v.hi[0]), lo(v.lo[0]) {}
   LT_INLINE operator Two<double>() const { return {hi, lo}; }
   LT_INLINE explicit operator double() const { return hi + lo; }
@@ -63,6 +63,14 @@ struct Pair {
     return ordered(q, rest.hi / b.hi);
   }
 };
+
+LT_INLINE double leading(double x) { return x; }
+LT_INLINE double leading(Pair x) { return x.hi; }
+
+// What functions of T compute in where plain arithmetic loses digits: doubles in double length,
+// floats in double.
+template <class T>
+using Wider = std::conditional_t<sizeof(T) == 4, double, Pair>;
 
 inline Pair sqrt(Pair a) {
   const double r = __builtin_sqrt(a.hi);

@@ -63,13 +63,11 @@ constexpr int64_t kMostSteps = int64_t(1) << 22;
 
 LT_INLINE double number(double x) { return x; }
 LT_INLINE double number(Pair x) { return double(x); }
-LT_INLINE double leading(double x) { return x; }
-LT_INLINE double leading(Pair x) { return x.hi; }
 LT_INLINE double scaled_by(double x, double power) { return x * power; }
 LT_INLINE Pair scaled_by(Pair x, double power) { return {x.hi * power, x.lo * power}; }
 
-// p_n, given p_1 and p_(k+1) = step(p_k, p_(k-1), k), p_0 being 1. negative: whether p_1 is negative
-// at an infinite x.
+// p_n, given p_1 and p_(k+1) = step(p_k, p_(k-1), k), p_0 being 1. negative: whether p_1 is
+// negative at an infinite x.
 template <class R, class F>
 inline double recurrence(double x, double degree, R first, bool negative, F step) {
   const int64_t n = degree_of(degree);

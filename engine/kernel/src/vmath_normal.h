@@ -8,12 +8,28 @@
 namespace lt {
 namespace {
 
+// e^(m^2) erfc m for 0 <= m < 2^900: erfc's polynomial below 26, the asymptotic series
+// (DLMF 7.12.1) from there on.
+LT_INLINE Two<double> erfcx_any(Two<double> m) {
+  const Mask<double> far = m.hi >= 26.0;
+  const Two<double> near =
+      erfcx_parts(Two<double>{select(far, Doubles(26.0), m.hi), select(far, Doubles(0.0), m.lo)});
+  if (!any(far)) return near;
+  const Two<double> u = divide(Two<double>{1.0, 0.0}, m);
+  const Doubles z = u.hi * u.hi;
+  const Doubles tail =
+      z * poly(z, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875, -1055.7421875);
+  const Two<double> y = multiply(u, Two<double>{0x1.20dd750429b6dp-1, 0x1.1ae3a914fed80p-57});
+  const Two<double> s = fast_two_sum(y.hi, fma(y.hi, tail, y.lo));
+  return {select(far, s.hi, near.hi), select(far, s.lo, near.lo)};
+}
+
 // e^(x^2) erfc x; 2 e^(x^2) less that of -x for negative x.
 LT_INLINE Doubles verfcx(Doubles x) {
   const Doubles m = abs(x);
   const Mask<double> large = m > 0x1p500;
   const Doubles down = select(large, Doubles(0x1p-400), Doubles(1.0));
-  const Two<double> v = erfcx_parts(Two<double>{min(m, Doubles(0x1p1000)) * down, 0.0});
+  const Two<double> v = erfcx_any(Two<double>{min(m, Doubles(0x1p1000)) * down, 0.0});
   const Two<double> square = two_prod(max(x, Doubles(-27.0)), max(x, Doubles(-27.0)));
   const auto e = exp_parts(min(square.hi, Doubles(800.0)), square.lo);
   // What is taken away, in units of 2^(n + 1); nothing where it does not count.
@@ -24,7 +40,7 @@ LT_INLINE Doubles verfcx(Doubles x) {
   const Two<double> difference = two_sum(e.hi, -v_hi);
   const Doubles negative = scale(difference.hi + (difference.lo + (e.lo - v_lo)),
                                  Integer<double>{e.n.value + 1.0, e.n.bits + int64_t(1)});
-  const Doubles positive = select(m < Format<double>::infinity, (v.hi + v.lo) * down, 0.0);
+  const Doubles positive = select(m < Format<double>::infinity, (v.hi + v.lo) * down, Doubles(0.0));
   return select(x < 0.0, negative, select(x == x, positive, x));
 }
 LT_INLINE Floats verfcx(Floats x) {
@@ -49,7 +65,8 @@ LT_INLINE LowerTail lower_tail(Doubles m) {
 
 LT_INLINE Doubles vndtr(Doubles x) {
   const LowerTail t = lower_tail(min(abs(x), Doubles(40.0)));
-  const Doubles y = scale(t.value.hi, t.n), lo = select(y > 0x1p-900, t.value.lo * pow2(t.n), 0.0);
+  const Doubles y = scale(t.value.hi, t.n);
+  const Doubles lo = select(y > 0x1p-900, t.value.lo * pow2(t.n), Doubles(0.0));
   const Two<double> rest = fast_two_sum(Doubles(1.0), -y);
   const Doubles low = scale(t.value.hi + t.value.lo, t.n);
   return select(x == x, select(x > 0.0, rest.hi + (rest.lo - lo), low), x);
@@ -64,11 +81,11 @@ LT_INLINE Doubles vlog_ndtr(Doubles x) {
   const LowerTail t = lower_tail(min(m, Doubles(40.0)));
   const Doubles hi = scale(t.value.hi, t.n), lo = t.value.lo * pow2(t.n);
   const Two<double> near = log1p_two(-hi, select(hi > 0x1p-900, -lo, Doubles(0.0)));
-  const Doubles right = select(hi < 0x1p-54, -scale(t.value.hi + t.value.lo, t.n),
-                               near.hi + near.lo);
+  const Doubles right =
+      select(hi < 0x1p-54, -scale(t.value.hi + t.value.lo, t.n), near.hi + near.lo);
   const Doubles limited = min(m, Doubles(0x1p480));
-  const Two<double> v = erfcx_parts(
-      multiply(Two<double>{limited, 0.0}, Two<double>{kSqrtHalf[0], kSqrtHalf[1]}));
+  const Two<double> v =
+      erfcx_any(multiply(Two<double>{limited, 0.0}, Two<double>{kSqrtHalf[0], kSqrtHalf[1]}));
   const Two<double> l = log_two(Two<double>{v.hi * 0.5, v.lo * 0.5});
   const Two<double> square = two_prod(limited, limited);
   const Two<double> sum = two_sum(square.hi * -0.5, l.hi);
@@ -104,8 +121,8 @@ LT_INLINE Doubles vndtri(Doubles p) {
   const Two<double> w = erfinv_exponent_parts(m), y = erfinv_small(m, w);
   const Doubles slope = exp2_short(min(y.hi * y.hi, Doubles(9.0)) * Ln2<double>::inverse);
   const Doubles y_lo = fma(m_lo * slope, Doubles(0.88622692545275801365), y.lo);
-  const Two<double> x = multiply(fast_two_sum(y.hi, y_lo),
-                                 Two<double>{kSqrtHalf[0] * 2, kSqrtHalf[1] * 2});
+  const Two<double> x =
+      multiply(fast_two_sum(y.hi, y_lo), Two<double>{kSqrtHalf[0] * 2, kSqrtHalf[1] * 2});
   Doubles z = copysign(x.hi + x.lo, d.hi);
   const Doubles q = min(p, Doubles(1.0) - p);
   const Mask<double> tail = (q > 0.0) & (q < 0.01);

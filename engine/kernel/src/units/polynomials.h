@@ -6,10 +6,6 @@
 namespace lt {
 namespace {
 
-// In double length for doubles, in double for floats.
-template <class T>
-using Wider = std::conditional_t<sizeof(T) == 4, double, Pair>;
-
 LT_BINARY(ChebyshevT, T(chebyshev<kFirst, false>(a, b)))
 LT_BINARY(ChebyshevU, T(chebyshev<kSecond, false>(a, b)))
 LT_BINARY(ChebyshevV, T(chebyshev<kThird, false>(a, b)))
