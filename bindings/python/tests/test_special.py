@@ -150,3 +150,38 @@ def test_slopes(name):
     with torch.no_grad():
         y = [getattr(torch.special, name)(x + d).item() for d in (-1e-3, 0, 1e-3)]
     assert bend.item() == pytest.approx((y[0] - 2 * y[1] + y[2]) / 1e-6, rel=1e-3, abs=1e-5)
+
+
+def near(got, want):
+    return abs(got - want) <= math.ulp(want)
+
+
+@pytest.mark.parametrize(
+    "a, x, lower, upper",
+    [
+        (10.0, 9.5, 0.4781739777627926, 0.5218260222372074),
+        (1e-4, 1.2, 0.9999841573172772, 1.584268272280585e-05),
+        (30.0, 60.0, 0.9999931237350312, 6.876264968732097e-06),
+        (250.0, 240.0, 0.2676500698540158, 0.7323499301459842),
+        (1e5, 1.002e5, 0.7366620100051987, 0.2633379899948013),
+        (0.5, 1e-10, 1.1283791670579e-05, 0.9999887162083294),
+        (12.3, 80.0, 1.0, 8.0426004575140345e-22),
+        (1e-300, 0.5, 1.0, 5.597735947761608e-301),
+    ],
+)
+def test_incomplete_gamma(a, x, lower, upper):
+    arguments = torch.tensor(a, dtype=torch.float64), torch.tensor(x, dtype=torch.float64)
+    assert near(torch.special.gammainc(*arguments).item(), lower)
+    assert near(torch.special.gammaincc(*arguments).item(), upper)
+
+
+def test_digamma_and_zeta():
+    digamma = {1e-10: -10000000000.577215, 0.3: -3.502524222200133, 1.4616321449683622: -9.241265521729427e-17, 9.99: 2.250700372831201,
+               10.0: 2.251752589066721, 1e10: 23.025850929890456, -0.5: 0.03648997397857652, -8.710843893415184: -0.2293651975781726}  # fmt: skip
+    got = torch.special.digamma(torch.tensor(list(digamma), dtype=torch.float64)).tolist()
+    assert all(map(near, got, digamma.values())), got
+    zeta = {(2.0, 1.0): 1.6449340668482264, (1.0000001, 3.5): 9999998.891004749, (19.43, 15.9): 6.63328688037842e-24,
+            (84.2, 3375.3): 3.385544909565974e-296, (math.inf, 0.5): math.inf, (math.inf, 2.0): 0.0, (3.0, math.inf): 0.0}  # fmt: skip
+    for (s, q), want in zeta.items():
+        got = torch.special.zeta(s, torch.tensor(q, dtype=torch.float64)).item()
+        assert got == want or near(got, want), (s, q, got)
