@@ -50,6 +50,33 @@ type Backend struct {
 	DetachInplace                      func(c Ctx, self *tensor.Tensor) error
 	Backward                           func(c Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error
 	AutogradGrad                       func(c Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error)
+	GradFn                             func(c Ctx, self *tensor.Tensor) (tensor.Node, error)
+	GradientEdge                       func(c Ctx, self *tensor.Tensor) (tensor.Node, int64, error)
+	NodeName                           func(c Ctx, self tensor.Node) (string, error)
+	NodeId                             func(c Ctx, self tensor.Node) (int64, error)
+	NodeWeak                           func(c Ctx, self tensor.Node) (tensor.Node, error)
+	NodeEdges                          func(c Ctx, self tensor.Node) (int64, error)
+	NodeEdge                           func(c Ctx, self tensor.Node, i int64) (tensor.Node, int64, error)
+	NodeVariable                       func(c Ctx, self tensor.Node) (*tensor.Tensor, error)
+	NodeSaved                          func(c Ctx, self tensor.Node) ([]*tensor.Tensor, error)
+	NodeSetContext                     func(c Ctx, self tensor.Node, data, deleter unsafe.Pointer) error
+	NodeContext                        func(c Ctx, self tensor.Node) (unsafe.Pointer, error)
+	RegisterHook                       func(c Ctx, self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error)
+	RegisterPostAccumulateGradHook     func(c Ctx, self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error)
+	NodeRegisterHook                   func(c Ctx, self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error)
+	NodeRegisterPrehook                func(c Ctx, self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error)
+	RemoveHook                         func(c Ctx, number int64) error
+	PushSavedTensorsHooks              func(c Ctx, pack, unpack, drop, data, deleter unsafe.Pointer) error
+	PopSavedTensorsHooks               func(c Ctx) error
+	RecordFunction                     func(c Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error)
+	GetVersion                         func(c Ctx, self *tensor.Tensor) (int64, error)
+	IncrementVersion                   func(c Ctx, self *tensor.Tensor) error
+	SetDetectAnomaly                   func(c Ctx, enabled, checkNan bool) error
+	IsAnomalyEnabled                   func(c Ctx) (bool, error)
+	IsAnomalyCheckNanEnabled           func(c Ctx) (bool, error)
+	SetAnomalyWatcher                  func(c Ctx, function, data unsafe.Pointer) error
+	Handle                             func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	IsGrad                             func(c Ctx, self, other *tensor.Tensor) (bool, error)
 	Eq                                 func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Ne                                 func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Lt                                 func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)

@@ -37,6 +37,15 @@ var formulas = aten.Backend{
 	Addcmul:                            recordAddcmul,
 	Addcdiv:                            recordAddcdiv,
 	Lerp:                               recordLerp,
+	Eq:                                 recordEq,
+	Ne:                                 recordNe,
+	Lt:                                 recordLt,
+	Le:                                 recordLe,
+	Gt:                                 recordGt,
+	Ge:                                 recordGe,
+	Isposinf:                           recordIsposinf,
+	Isneginf:                           recordIsneginf,
+	Signbit:                            recordSignbit,
 	ComplexParts:                       recordComplexParts,
 	Polar:                              recordPolar,
 	Real:                               recordReal,
@@ -63,6 +72,24 @@ var formulas = aten.Backend{
 	SetStorage:                         recordSetStorage,
 	SetStorageGeometry:                 recordSetStorageGeometry,
 	FillDiagonal:                       recordFillDiagonal,
+	Zeros:                              recordZeros,
+	Ones:                               recordOnes,
+	Full:                               recordFull,
+	Empty:                              recordEmpty,
+	ArangeStart:                        recordArangeStart,
+	ArangeStartStep:                    recordArangeStartStep,
+	Arange:                             recordArange,
+	Range:                              recordRange,
+	Linspace:                           recordLinspace,
+	LinspaceTensorTensor:               recordLinspaceTensorTensor,
+	LinspaceTensorScalar:               recordLinspaceTensorScalar,
+	LinspaceScalarTensor:               recordLinspaceScalarTensor,
+	Logspace:                           recordLogspace,
+	LogspaceTensorTensor:               recordLogspaceTensorTensor,
+	LogspaceTensorScalar:               recordLogspaceTensorScalar,
+	LogspaceScalarTensor:               recordLogspaceScalarTensor,
+	Eye:                                recordEye,
+	EyeM:                               recordEyeM,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -98,6 +125,7 @@ var formulas = aten.Backend{
 	Gather:                             recordGather,
 	Take:                               recordTake,
 	TakeAlongDim:                       recordTakeAlongDim,
+	Nonzero:                            recordNonzero,
 	Put:                                recordPut,
 	Scatter:                            recordScatter,
 	ScatterValue:                       recordScatterValue,
@@ -129,6 +157,16 @@ var formulas = aten.Backend{
 	SliceScatter:                       recordSliceScatter,
 	AsStridedScatter:                   recordAsStridedScatter,
 	ConstantPadNd:                      recordConstantPadNd,
+	LogicalAnd:                         recordLogicalAnd,
+	LogicalOr:                          recordLogicalOr,
+	LogicalXor:                         recordLogicalXor,
+	LogicalNot:                         recordLogicalNot,
+	BitwiseAnd:                         recordBitwiseAnd,
+	BitwiseOr:                          recordBitwiseOr,
+	BitwiseXor:                         recordBitwiseXor,
+	BitwiseNot:                         recordBitwiseNot,
+	BitwiseLeftShift:                   recordBitwiseLeftShift,
+	BitwiseRightShift:                  recordBitwiseRightShift,
 	Matmul:                             recordMatmul,
 	Mm:                                 recordMm,
 	Bmm:                                recordBmm,
@@ -146,6 +184,17 @@ var formulas = aten.Backend{
 	TensordotDims:                      recordTensordotDims,
 	Kron:                               recordKron,
 	Cdist:                              recordCdist,
+	Rand:                               recordRand,
+	Randn:                              recordRandn,
+	Randint:                            recordRandint,
+	RandintHigh:                        recordRandintHigh,
+	Randperm:                           recordRandperm,
+	NormalTensors:                      recordNormalTensors,
+	NormalSize:                         recordNormalSize,
+	Bernoulli:                          recordBernoulli,
+	BernoulliP:                         recordBernoulliP,
+	Multinomial:                        recordMultinomial,
+	Poisson:                            recordPoisson,
 	FillUniform:                        recordFillUniform,
 	FillNormal:                         recordFillNormal,
 	FillRandom:                         recordFillRandom,
@@ -162,6 +211,8 @@ var formulas = aten.Backend{
 	Prod:                               recordProd,
 	Mean:                               recordMean,
 	Nanmean:                            recordNanmean,
+	Any:                                recordAny,
+	All:                                recordAll,
 	StdDim:                             recordStdDim,
 	StdCorrection:                      recordStdCorrection,
 	VarDim:                             recordVarDim,
@@ -177,6 +228,8 @@ var formulas = aten.Backend{
 	Min:                                recordMin,
 	MinDim:                             recordMinDim,
 	Aminmax:                            recordAminmax,
+	Argmax:                             recordArgmax,
+	Argmin:                             recordArgmin,
 	Floor:                              recordFloor,
 	Ceil:                               recordCeil,
 	Trunc:                              recordTrunc,
@@ -210,8 +263,11 @@ var formulas = aten.Backend{
 	NanmedianDim:                       recordNanmedianDim,
 	Kthvalue:                           recordKthvalue,
 	Mode:                               recordMode,
+	Searchsorted:                       recordSearchsorted,
+	Bucketize:                          recordBucketize,
 	Unique:                             recordUnique,
 	UniqueConsecutive:                  recordUniqueConsecutive,
+	Isin:                               recordIsin,
 	Erf:                                recordErf,
 	Erfc:                               recordErfc,
 	Erfinv:                             recordErfinv,
@@ -227,6 +283,8 @@ var formulas = aten.Backend{
 	Logaddexp:                          recordLogaddexp,
 	Logaddexp2:                         recordLogaddexp2,
 	Xlogy:                              recordXlogy,
+	Gcd:                                recordGcd,
+	Lcm:                                recordLcm,
 	Nextafter:                          recordNextafter,
 	Heaviside:                          recordHeaviside,
 	Ldexp:                              recordLdexp,
@@ -303,7 +361,6 @@ var formulas = aten.Backend{
 	SqueezeDims:                        recordSqueezeDims,
 	Unsqueeze:                          recordUnsqueeze,
 	Narrow:                             recordNarrow,
-	NarrowTensor:                       recordNarrowTensor,
 	Select:                             recordSelect,
 	Slice:                              recordSlice,
 	AsStrided:                          recordAsStrided,
@@ -316,7 +373,6 @@ var formulas = aten.Backend{
 	Chunk:                              recordChunk,
 	TensorSplit:                        recordTensorSplit,
 	TensorSplitIndices:                 recordTensorSplitIndices,
-	TensorSplitTensor:                  recordTensorSplitTensor,
 	Hsplit:                             recordHsplit,
 	HsplitIndices:                      recordHsplitIndices,
 	Vsplit:                             recordVsplit,
@@ -355,7 +411,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			case 0:
 				return s.grad(0)
 			}
-			return s.scaled(s.neg(s.grad(0)), alpha)
+			return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
 		}
 	}
 	return
@@ -371,7 +427,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.neg(s.grad(0)), alpha)
+				return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
 			}
 			return s.grad(0)
 		}
@@ -422,7 +478,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.cond(rounding == "", func() *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(other_))) }, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
 			}
 			return s.cond(rounding == "", func() *tensor.Tensor {
-				return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.div(s.saved(self_), s.saved(other_)), s.saved(other_)))))
+				return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
 		}
 	}
@@ -447,17 +503,20 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			case 0:
 				return s.div(s.grad(0), s.conj(s.saved(other_)))
 			}
-			return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.div(s.saved(self_), s.saved(other_)), s.saved(other_)))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
 	}
 	return
 }
 
 func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "floor_divide", self, other); err != nil {
+	r, err := begin(c, "floor_divide", "NotImplemented", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FloorDivide(out, self, other)
+	result, err = r.c.FloorDivide(out, self, other)
+	r.undifferentiable("floor_divide", err, result)
+	return
 }
 
 func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -478,7 +537,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			case 0:
 				return s.grad(0)
 			}
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 	}
 	return
@@ -502,7 +561,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.grad(0)
 			}
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 	}
 	return
@@ -522,6 +581,11 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -582,8 +646,13 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.conj((s.mul(s.saved(result_), s.saved(result_)))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
 	}
 	return
@@ -631,6 +700,11 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -651,10 +725,15 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, (s.div(s.saved(result_), s.saved(self_))), s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.int(0))))
+				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.div(s.saved(result_), s.saved(self_)))), s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), right)
 			}
 			return s.zerosLike(s.grad(0))
 		}
@@ -669,6 +748,10 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -676,9 +759,9 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			case 0:
 				return s.grad(0)
 			case 1:
-				return s.mul(s.grad(0), s.conj((s.mul(s.saved(tensor2_), s.number(value)))))
+				return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor2_), s.number(value)))))), right)
 			}
-			return s.mul(s.grad(0), s.conj((s.mul(s.saved(tensor1_), s.number(value)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), right)
 		}
 	}
 	return
@@ -691,6 +774,10 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -698,9 +785,9 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			case 0:
 				return s.grad(0)
 			case 1:
-				return s.mul(s.grad(0), s.conj((s.div(s.number(value), s.saved(tensor2_)))))
+				return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.div(s.number(value), s.saved(tensor2_)))))), right)
 			}
-			return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_)))))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
 	}
 	return
@@ -723,13 +810,103 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.sub(s.grad(0), s.mul(s.grad(0), s.conj(s.saved(weight_))))
+				return s.binary('-', s.grad(0), s.mul(s.grad(0), s.conj(s.saved(weight_))), right)
 			case 1:
 				return s.mul(s.grad(0), s.conj(s.saved(weight_)))
 			}
-			return s.mul(s.grad(0), s.conj((s.sub(s.saved(end_), s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), right)
 		}
 	}
+	return
+}
+
+func recordEq(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eq", "EqBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Eq(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordNe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ne", "NeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ne(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "lt", "LtBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Lt(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "le", "LeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Le(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordGt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "gt", "GtBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Gt(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordGe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ge", "GeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ge(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordIsposinf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isposinf", "IsposinfBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isposinf(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordIsneginf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isneginf", "IsneginfBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isneginf(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordSignbit(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "signbit", "SignbitBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Signbit(out, self)
+	r.cleared(err)
 	return
 }
 
@@ -759,12 +936,17 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.real(s.mul(s.conj(s.grad(0)), s.sgn(s.saved(result_))))
+				return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.sgn(s.saved(result_))))))
 			}
-			return s.real(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))
+			return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))))
 		}
 	}
 	return
@@ -805,7 +987,7 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ViewAsComplex(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+			return s.after(1, s.keep(s.c.ViewAsComplex(s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))))
 		}
 	}
 	return
@@ -987,7 +1169,7 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
 	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.keep(s.c.Clone(s.keep(s.c.Narrow(self, dim, start, length)), shape.NoFormat))
+		return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Narrow(self, dim, start, length))), shape.NoFormat)))
 	})
 }
 
@@ -1045,6 +1227,186 @@ func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wra
 	return
 }
 
+func recordZeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "zeros", "ZerosBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Zeros(out, size, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordOnes(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ones", "OnesBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ones(out, size, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordFull(c aten.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "full", "FullBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Full(out, size, value, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEmpty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "empty", "EmptyBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Empty(out, size, d, layout, dev, f)
+	r.cleared(err)
+	return
+}
+
+func recordArangeStart(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ArangeStart(out, start, end, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordArangeStartStep(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ArangeStartStep(out, start, end, step, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordArange(c aten.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Arange(out, end, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRange(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "range", "RangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Range(out, start, end, step, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Linspace(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceTensorTensor(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceTensorScalar(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceScalarTensor(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Logspace(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceTensorTensor(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceTensorScalar(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceScalarTensor(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEye(c aten.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Eye(out, n, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.EyeM(out, n, m, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
@@ -1053,8 +1415,13 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))))
+			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
 		}
 	}
 	return
@@ -1068,8 +1435,13 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))))
+			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
 		}
 	}
 	return
@@ -1083,6 +1455,11 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
 	}
 	return
@@ -1096,8 +1473,13 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453))
+			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
 		}
 	}
 	return
@@ -1111,8 +1493,13 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))))
+			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
 		}
 	}
 	return
@@ -1148,7 +1535,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Log2(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))))
+			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), right)
 		}
 	}
 	return
@@ -1167,7 +1554,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log10(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))))
+			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), right)
 		}
 	}
 	return
@@ -1186,7 +1573,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log1p(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.conj((s.add(s.saved(self_), s.int(1)))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), right)
 		}
 	}
 	return
@@ -1205,7 +1592,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Cos(nil, s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -1224,7 +1611,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.conj(s.keep(s.c.Sin(nil, s.saved(self_)))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
 	}
 	return
@@ -1238,8 +1625,13 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.add(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
 	}
 	return
@@ -1258,7 +1650,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Rsqrt(nil, (s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), right)
 		}
 	}
 	return
@@ -1277,7 +1669,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.conj(s.keep(s.c.Rsqrt(nil, (s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 	}
 	return
@@ -1296,7 +1688,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Atan(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.conj((s.add(s.mul(s.saved(self_), s.saved(self_)), s.int(1)))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), right)
 		}
 	}
 	return
@@ -1315,7 +1707,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Cosh(nil, s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -1334,7 +1726,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Sinh(nil, s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -1348,8 +1740,13 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
 	}
 	return
@@ -1368,7 +1765,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Rsqrt(nil, (s.add(s.mul(s.saved(self_), s.saved(self_)), s.int(1)))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), right)
 		}
 	}
 	return
@@ -1387,7 +1784,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.mul(s.keep(s.c.Rsqrt(nil, (s.sub(s.saved(self_), s.int(1))))), s.keep(s.c.Rsqrt(nil, (s.add(s.saved(self_), s.int(1)))))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), right)
 		}
 	}
 	return
@@ -1406,7 +1803,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Atanh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), right)
 		}
 	}
 	return
@@ -1420,8 +1817,13 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.mul((s.sub(s.int(1), s.saved(result_))), s.saved(result_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
 		}
 	}
 	return
@@ -1443,9 +1845,9 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.mul(s.grad(0), s.saved(other_)), (s.add(s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)))))
+				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
 			}
-			return s.div(s.mul(s.neg(s.grad(0)), s.saved(self_)), (s.add(s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)))))
+			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
 		}
 	}
 	return
@@ -1465,12 +1867,17 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), (s.div(s.saved(self_), s.saved(result_))))
+				return s.binary('*', s.grad(0), (s.div(s.saved(self_), s.saved(result_))), right)
 			}
-			return s.mul(s.grad(0), (s.div(s.saved(other_), s.saved(result_))))
+			return s.binary('*', s.grad(0), (s.div(s.saved(other_), s.saved(result_))), right)
 		}
 	}
 	return
@@ -1483,6 +1890,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	}
 	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
 	valuesLike := likeOf(values)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1505,6 +1916,10 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1521,6 +1936,10 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	}
 	mask_ := r.save(mask, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1536,6 +1955,10 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		return
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedFill(out, self, mask, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1556,6 +1979,10 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedScatter(out, self, mask, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1576,6 +2003,10 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1592,6 +2023,10 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1608,6 +2043,16 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
+func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "nonzero", "NonzeroBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Nonzero(out, self)
+	r.cleared(err)
+	return
+}
+
 func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
@@ -1616,6 +2061,10 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Put(out, self, index, source, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1625,7 +2074,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 					return s.keep(s.c.Put(nil, s.grad(0), s.saved(index_), s.zerosOf(sourceLike), false))
 				})
 			}
-			return s.keep(s.c.Reshape(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_))), sourceSizes))
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_)))), sourceSizes)))
 		}
 	}
 	return
@@ -1638,6 +2087,10 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Scatter(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1657,6 +2110,10 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		return
 	}
 	index_ := r.save(index, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1667,17 +2124,23 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 }
 
 func recordScatterReduceSource(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index, source); err != nil {
+	r, err := begin(c, "scatter", "NotImplemented", out, self, index, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduceSource(out, self, dim, index, source, reduce)
+	result, err = r.c.ScatterReduceSource(out, self, dim, index, source, reduce)
+	r.undifferentiable("scatter", err, result)
+	return
 }
 
 func recordScatterReduceValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index); err != nil {
+	r, err := begin(c, "scatter", "NotImplemented", out, self, index)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduceValue(out, self, dim, index, value, reduce)
+	result, err = r.c.ScatterReduceValue(out, self, dim, index, value, reduce)
+	r.undifferentiable("scatter", err, result)
+	return
 }
 
 func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1687,6 +2150,10 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	}
 	index_ := r.save(index, r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterAdd(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1715,6 +2182,11 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1732,6 +2204,10 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 		return
 	}
 	index_ := r.save(index, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1739,7 +2215,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 			case 0:
 				return s.grad(0)
 			}
-			return s.scaled(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))), alpha))
 		}
 	}
 	return
@@ -1751,6 +2227,10 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexCopy(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1770,6 +2250,10 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexFill(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1777,7 +2261,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 			case 0:
 				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
 			}
-			return s.keep(s.c.Sum(nil, (s.mul(s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))))), nil, false, dtype.None))
+			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
 	}
 	return
@@ -1799,6 +2283,11 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1930,7 +2419,7 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	}
 	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
-			return s.keep(s.c.Clone(s.keep(s.c.Diagonal(self, offset, 0, 1)), shape.NoFormat))
+			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
 }
@@ -1952,7 +2441,7 @@ func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tens
 		return c.Past(tensor.Gradient).Diagflat(self, offset)
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.keep(s.c.DiagEmbed(s.keep(s.c.Reshape(self, s.whole())), offset, -2, -1))
+		return s.after(1, s.keep(s.c.DiagEmbed(s.hand(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
 	})
 }
 
@@ -2026,9 +2515,9 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.AsStridedScatter(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous)), s.zerosOf(srcLike), size, stride, offset))
+				return s.after(1, s.keep(s.c.AsStridedScatter(s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))), s.zerosOf(srcLike), size, stride, offset)))
 			}
-			return s.keep(s.c.AsStrided(nil, s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous)), size, stride, offset))
+			return s.after(1, s.keep(s.c.AsStrided(nil, s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))), size, stride, offset)))
 		}
 	}
 	return
@@ -2046,6 +2535,106 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 			return s.keep(s.c.ConstantPadNd(s.grad(0), s.negated(pad), dtype.IntScalar(0)))
 		}
 	}
+	return
+}
+
+func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalAnd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_or", "LogicalOrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalOr(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_xor", "LogicalXorBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalXor(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_not", "LogicalNotBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalNot(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_and", "BitwiseAndBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseAnd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_or", "BitwiseOrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseOr(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseXor(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_not", "BitwiseNotBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseNot(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseLeftShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseLeftShift(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseRightShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseRightShift(out, self, other)
+	r.cleared(err)
 	return
 }
 
@@ -2219,7 +2808,7 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))
 			}
-			return s.keep(s.c.Mv(nil, s.keep(s.c.TransposeMatrix(nil, s.grad(0))), s.conj(s.saved(self_))))
+			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(self_)))))
 		}
 	}
 	return
@@ -2232,6 +2821,10 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	}
 	mat1_ := r.save(mat1, r.wants(2))
 	mat2_ := r.save(mat2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2239,9 +2832,9 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2254,6 +2847,10 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2261,9 +2858,9 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(batch2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(batch2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2276,6 +2873,10 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2283,9 +2884,9 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Matmul(nil, s.grad(0), s.adjointOf(s.saved(batch2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.grad(0), s.adjointOf(s.saved(batch2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2298,6 +2899,10 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	}
 	mat_ := r.save(mat, r.wants(2))
 	vec_ := r.save(vec, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2305,9 +2910,9 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2320,6 +2925,10 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	}
 	vec1_ := r.save(vec1, r.wants(2))
 	vec2_ := r.save(vec2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2327,9 +2936,9 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Mv(nil, s.keep(s.c.TransposeMatrix(nil, s.grad(0))), s.conj(s.saved(vec1_)))), alpha)
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(vec1_)))))), alpha))
 		}
 	}
 	return
@@ -2360,16 +2969,149 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	}
 	x1_ := r.save(x1, r.wants(0) || r.wants(1))
 	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.cdistGradient(s.grad(0), s.saved(x1_), s.saved(x2_), p, s.saved(result_))
 			}
-			return s.cdistGradient(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2)), s.saved(x2_), s.saved(x1_), p, s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))
+			return s.after(2, s.cdistGradient(s.hand(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
+	}
+	return
+}
+
+func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Rand(out, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandn(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randn", "RandnBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randn(out, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandint(c aten.Ctx, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randint(out, low, high, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandintHigh(c aten.Ctx, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.RandintHigh(out, high, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandperm(c aten.Ctx, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randperm", "RandpermBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randperm(out, n, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "normal", "NormalBackward0", out, mean, std)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NormalTensors(out, mean, std, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.zerosLike(s.grad(0))
+			}
+			return s.zerosLike(s.grad(0))
+		}
+	}
+	return
+}
+
+func recordNormalSize(c aten.Ctx, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "normal", "NormalBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NormalSize(out, mean, std, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "bernoulli", "BernoulliBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Bernoulli(out, self, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
+}
+
+func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "bernoulli", "BernoulliBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BernoulliP(self, p, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
+}
+
+func recordMultinomial(c aten.Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "multinomial", "MultinomialBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Multinomial(out, self, samples, replacement, g)
+	r.cleared(err)
+	return
+}
+
+func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "poisson", "PoissonBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Poisson(self, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 	}
 	return
 }
@@ -2535,7 +3277,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.spread(s.grad(0), selfSizes, dim, keepdim), s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(s.saved(self_))))))
+			return s.binary('*', s.spread(s.grad(0), selfSizes, dim, keepdim), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), right)
 		}
 	}
 	return
@@ -2554,6 +3296,11 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2582,8 +3329,28 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.div(s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.keep(s.c.Sum(nil, s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(self)))), dim, keepdim, dtype.None)))
+		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
+}
+
+func recordAny(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "any", "AnyBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Any(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
+func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "all", "AllBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.All(out, self, dim, keepdim)
+	r.cleared(err)
+	return
 }
 
 func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
@@ -2606,6 +3373,11 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
@@ -2646,12 +3418,21 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
 		stdResult_ := r.saveResult(stdResult, 0)
+		if r.err != nil {
+			err = r.undo(stdResult, meanResult)
+			stdResult, meanResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.add(s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
+			return s.binary('+', s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
 		}
 	}
 	return
@@ -2664,11 +3445,15 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, varResult, meanResult) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.add(s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
+			return s.binary('+', s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
 		}
 	}
 	return
@@ -2688,6 +3473,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
@@ -2716,6 +3506,11 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2737,6 +3532,11 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2757,6 +3557,11 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -2773,6 +3578,11 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -2793,6 +3603,11 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -2809,6 +3624,11 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -2830,10 +3650,35 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	if r.finish(err, minResult, maxResult) {
 		minResult_ := r.saveResult(minResult, 0)
 		maxResult_ := r.saveResult(maxResult, 1)
+		if r.err != nil {
+			err = r.undo(minResult, maxResult)
+			minResult, maxResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
 	}
+	return
+}
+
+func recordArgmax(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "argmax", "ArgmaxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Argmax(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
+func recordArgmin(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "argmin", "ArgminBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Argmin(out, self, dim, keepdim)
+	r.cleared(err)
 	return
 }
 
@@ -2957,9 +3802,9 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_))), s.grad(0), s.int(0))
+			return s.after(1, s.where(s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
 		}
 	}
 	return
@@ -2981,9 +3826,9 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_))), s.grad(0), s.int(0))
+			return s.after(1, s.where(s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
 		}
 	}
 	return
@@ -3005,9 +3850,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 	}
 	return
@@ -3029,9 +3874,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 	}
 	return
@@ -3053,9 +3898,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.int(0), s.grad(0))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
 		}
 	}
 	return
@@ -3077,9 +3922,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.int(0), s.grad(0))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
 		}
 	}
 	return
@@ -3093,8 +3938,13 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.where(s.keep(s.c.Le(nil, s.saved(result_), s.int(0))), s.saved(result_), s.grad(0))
+			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
 		}
 	}
 	return
@@ -3148,6 +3998,11 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3164,6 +4019,11 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3180,6 +4040,11 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3200,6 +4065,11 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3221,6 +4091,11 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3236,8 +4111,13 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.saved(result_), (s.sub(s.grad(0), s.sumOver(s.mul(s.grad(0), s.saved(result_)), dim))))
+			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
 	}
 	return
@@ -3251,8 +4131,13 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.sub(s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)))
+			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
 		}
 	}
 	return
@@ -3267,6 +4152,11 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3283,6 +4173,11 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3303,6 +4198,11 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3316,9 +4216,18 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3335,6 +4244,11 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3348,9 +4262,18 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3367,6 +4290,11 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3383,6 +4311,11 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3399,6 +4332,11 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3406,18 +4344,54 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	return
 }
 
-func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	if err = refuse(c, "unique", self); err != nil {
+func recordSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "searchsorted", "SearchsortedBackward0", out, sorted)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Unique(self, x1, returnInverse, returnCounts, dim)
+	result, err = r.c.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
+	r.cleared(err)
+	return
+}
+
+func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bucketize", "BucketizeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Bucketize(out, self, boundaries, outInt32, right)
+	r.cleared(err)
+	return
+}
+
+func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "unique", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	outputResult, inverseIndicesResult, countsResult, err = r.c.Unique(self, x1, returnInverse, returnCounts, dim)
+	r.undifferentiable("unique", err, outputResult, inverseIndicesResult, countsResult)
+	return
 }
 
 func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	if err = refuse(c, "unique_consecutive", self); err != nil {
+	r, err := begin(c, "unique_consecutive", "NotImplemented", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).UniqueConsecutive(self, returnInverse, returnCounts, dim)
+	outputResult, inverseIndicesResult, countsResult, err = r.c.UniqueConsecutive(self, returnInverse, returnCounts, dim)
+	r.undifferentiable("unique_consecutive", err, outputResult, inverseIndicesResult, countsResult)
+	return
+}
+
+func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isin", "IsinBackward0", out, elements)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isin(out, elements, testElements, x3, invert)
+	r.cleared(err)
+	return
 }
 
 func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3433,7 +4407,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(1.1283791670955126), s.exp(s.neg((s.mul(s.saved(self_), s.saved(self_)))))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -3452,7 +4426,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(-1.1283791670955126), s.exp(s.neg((s.mul(s.saved(self_), s.saved(self_)))))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -3466,8 +4440,13 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(0.8862269254527580), s.exp(s.mul(s.saved(result_), s.saved(result_)))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -3486,7 +4465,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Lgamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))), right)
 		}
 	}
 	return
@@ -3505,7 +4484,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Digamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), right)
 		}
 	}
 	return
@@ -3524,7 +4503,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 	result, err = r.c.I0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), right)
 		}
 	}
 	return
@@ -3571,10 +4550,14 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), right)
 		}
 	}
 	return
@@ -3598,12 +4581,12 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 }
 
 func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igamma", "IgammaBackward0", out, other)
+	r, err := begin(c, "igamma", "IgammaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3611,19 +4594,23 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Igamma(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.exp(s.sub(s.sub(s.mul((s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_))), s.saved(other_)), s.keep(s.c.Lgamma(nil, s.saved(self_))))))
+			switch i {
+			case 0:
+				return s.missing("igamma: self")
+			}
+			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
 		}
 	}
 	return
 }
 
 func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igammac", "IgammacBackward0", out, other)
+	r, err := begin(c, "igammac", "IgammacBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3631,7 +4618,11 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	result, err = r.c.Igammac(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.exp(s.sub(s.sub(s.mul((s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_))), s.saved(other_)), s.keep(s.c.Lgamma(nil, s.saved(self_))))))
+			switch i {
+			case 0:
+				return s.missing("igammac: self")
+			}
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
 		}
 	}
 	return
@@ -3653,9 +4644,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.grad(0), s.conj((s.add(s.int(1), s.exp(s.sub(s.saved(other_), s.saved(self_)))))))
+				return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(other_), s.saved(self_))))), right))))), right)
 			}
-			return s.div(s.grad(0), s.conj((s.add(s.int(1), s.exp(s.sub(s.saved(self_), s.saved(other_)))))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(self_), s.saved(other_))))), right))))), right)
 		}
 	}
 	return
@@ -3677,9 +4668,9 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.grad(0), (s.add(s.int(1), s.keep(s.c.Exp2(nil, s.sub(s.saved(other_), s.saved(self_)))))))
+				return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right)), right)
 			}
-			return s.div(s.grad(0), (s.add(s.int(1), s.keep(s.c.Exp2(nil, s.sub(s.saved(self_), s.saved(other_)))))))
+			return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), right)
 		}
 	}
 	return
@@ -3701,11 +4692,31 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.keep(s.c.LogicalAnd(nil, s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.keep(s.c.Le(nil, s.saved(other_), s.int(0))))), s.int(0))))
+				return s.binary('*', s.grad(0), s.after(1, s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0)))), right)
 			}
-			return s.div(s.mul(s.grad(0), s.saved(self_)), s.saved(other_))
+			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
 	}
+	return
+}
+
+func recordGcd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "gcd", "GcdBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Gcd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLcm(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "lcm", "LcmBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Lcm(out, self, other)
+	r.cleared(err)
 	return
 }
 
@@ -3725,7 +4736,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.int(0), s.grad(0))
+				return s.after(1, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.grad(0)))
 			}
 			return s.zerosLike(s.grad(0))
 		}
@@ -3734,10 +4745,13 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 }
 
 func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "heaviside", self, values); err != nil {
+	r, err := begin(c, "heaviside", "NotImplemented", out, self, values)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Heaviside(out, self, values)
+	result, err = r.c.Heaviside(out, self, values)
+	r.undifferentiable("heaviside", err, result)
+	return
 }
 
 func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3755,8 +4769,13 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, exponentResult) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
+		if r.err != nil {
+			err = r.undo(mantissaResult, exponentResult)
+			mantissaResult, exponentResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))))
+			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
 		}
 	}
 	return
@@ -3774,7 +4793,9 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 	}
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.keep(s.c.Isfinite(s.saved(self_)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), s.keep(s.c.Isfinite(s.saved(self_))), right)
+		}
 	}
 	return
 }
@@ -3816,8 +4837,13 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.SpecialI0e(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.sub(s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)))))
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)), left|right)), right)
 		}
 	}
 	return
@@ -3836,8 +4862,13 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	result, err = r.c.SpecialI1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.keep(s.c.I0(nil, s.saved(self_))))
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
 	}
 	return
@@ -3856,6 +4887,11 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.SpecialI1e(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -3879,21 +4915,21 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, s.keep(s.c.Log1p(nil, s.saved(other_))), s.keep(s.c.LogicalAnd(nil, s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.keep(s.c.Le(nil, s.saved(other_), s.int(-1))))), s.int(0))))
+				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Log1p(nil, s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0)))), right)
 			}
-			return s.div(s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))))
+			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
 	}
 	return
 }
 
 func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.zeta", "ZetaBackward0", out, other)
+	r, err := begin(c, "special.zeta", "ZetaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3901,7 +4937,11 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	result, err = r.c.SpecialZeta(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.neg(s.grad(0)), s.saved(self_)), s.keep(s.c.SpecialZeta(nil, s.add(s.saved(self_), s.int(1)), s.saved(other_))))
+			switch i {
+			case 0:
+				return s.missing("special.zeta: self")
+			}
+			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 	}
 	return
@@ -3920,7 +4960,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialEntr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))))
+			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
 		}
 	}
 	return
@@ -3939,8 +4979,13 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.SpecialErfcx(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.sub(s.mul(s.mul(s.int(2), s.saved(self_)), s.saved(result_)), s.float(1.1283791670955126))))
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
 		}
 	}
 	return
@@ -3959,7 +5004,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(0.3989422804014327), s.exp(s.mul(s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_)))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -3978,7 +5023,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.SpecialLogNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.mul(s.float(0.7978845608028654), s.grad(0)), s.keep(s.c.SpecialErfcx(nil, s.mul(s.float(-0.7071067811865476), s.saved(self_)))))
+			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
 	}
 	return
@@ -3992,8 +5037,13 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.SpecialNdtri(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(2.5066282746310002), s.exp(s.mul(s.mul(s.float(0.5), s.saved(result_)), s.saved(result_)))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -4012,7 +5062,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselJ0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
 	}
 	return
@@ -4031,8 +5081,13 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselJ1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 	}
 	return
@@ -4051,7 +5106,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselY0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
 	}
 	return
@@ -4070,8 +5125,13 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselY1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.sub(s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)))))
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
 		}
 	}
 	return
@@ -4090,7 +5150,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 	result, err = r.c.SpecialModifiedBesselK0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
 	}
 	return
@@ -4109,8 +5169,13 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 	result, err = r.c.SpecialModifiedBesselK1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), (s.add(s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)))))
+			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 	}
 	return
@@ -4129,8 +5194,13 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.sub(s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))))))
+			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
 		}
 	}
 	return
@@ -4149,109 +5219,156 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.sub(s.sub(s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_)))), s.div(s.saved(result_), s.saved(self_)))))
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
 		}
 	}
 	return
 }
 
 func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.spherical_bessel_j0", self); err != nil {
+	r, err := begin(c, "special.spherical_bessel_j0", "NotImplemented", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialSphericalBesselJ0(out, self)
+	result, err = r.c.SpecialSphericalBesselJ0(out, self)
+	r.undifferentiable("special.spherical_bessel_j0", err, result)
+	return
 }
 
 func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.airy_ai", self); err != nil {
+	r, err := begin(c, "special.airy_ai", "NotImplemented", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialAiryAi(out, self)
+	result, err = r.c.SpecialAiryAi(out, self)
+	r.undifferentiable("special.airy_ai", err, result)
+	return
 }
 
 func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.chebyshev_polynomial_t", x, n); err != nil {
+	r, err := begin(c, "special.chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialT(out, x, n)
+	result, err = r.c.SpecialChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_t", err, result)
+	return
 }
 
 func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.chebyshev_polynomial_u", x, n); err != nil {
+	r, err := begin(c, "special.chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialU(out, x, n)
+	result, err = r.c.SpecialChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_u", err, result)
+	return
 }
 
 func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.chebyshev_polynomial_v", x, n); err != nil {
+	r, err := begin(c, "special.chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialV(out, x, n)
+	result, err = r.c.SpecialChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_v", err, result)
+	return
 }
 
 func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.chebyshev_polynomial_w", x, n); err != nil {
+	r, err := begin(c, "special.chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialChebyshevPolynomialW(out, x, n)
+	result, err = r.c.SpecialChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_w", err, result)
+	return
 }
 
 func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.hermite_polynomial_h", x, n); err != nil {
+	r, err := begin(c, "special.hermite_polynomial_h", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialHermitePolynomialH(out, x, n)
+	result, err = r.c.SpecialHermitePolynomialH(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_h", err, result)
+	return
 }
 
 func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.hermite_polynomial_he", x, n); err != nil {
+	r, err := begin(c, "special.hermite_polynomial_he", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialHermitePolynomialHe(out, x, n)
+	result, err = r.c.SpecialHermitePolynomialHe(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_he", err, result)
+	return
 }
 
 func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.laguerre_polynomial_l", x, n); err != nil {
+	r, err := begin(c, "special.laguerre_polynomial_l", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialLaguerrePolynomialL(out, x, n)
+	result, err = r.c.SpecialLaguerrePolynomialL(out, x, n)
+	r.undifferentiable("special.laguerre_polynomial_l", err, result)
+	return
 }
 
 func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.legendre_polynomial_p", x, n); err != nil {
+	r, err := begin(c, "special.legendre_polynomial_p", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialLegendrePolynomialP(out, x, n)
+	result, err = r.c.SpecialLegendrePolynomialP(out, x, n)
+	r.undifferentiable("special.legendre_polynomial_p", err, result)
+	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.shifted_chebyshev_polynomial_t", x, n); err != nil {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialT(out, x, n)
+	result, err = r.c.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_t", err, result)
+	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.shifted_chebyshev_polynomial_u", x, n); err != nil {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialU(out, x, n)
+	result, err = r.c.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_u", err, result)
+	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.shifted_chebyshev_polynomial_v", x, n); err != nil {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialV(out, x, n)
+	result, err = r.c.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_v", err, result)
+	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "special.shifted_chebyshev_polynomial_w", x, n); err != nil {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SpecialShiftedChebyshevPolynomialW(out, x, n)
+	result, err = r.c.SpecialShiftedChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_w", err, result)
+	return
 }
 
 func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -4267,45 +5384,63 @@ func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (resu
 }
 
 func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bincount", self, weights); err != nil {
+	r, err := begin(c, "bincount", "NotImplemented", nil, self, weights)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Bincount(self, weights, minlength)
+	result, err = r.c.Bincount(self, weights, minlength)
+	r.undifferentiable("bincount", err, result)
+	return
 }
 
 func recordHistc(c aten.Ctx, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "histc", self); err != nil {
+	r, err := overwrites(c, "histc", "HistcBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histc(out, self, bins, low, high)
+	result, err = r.c.Histc(out, self, bins, low, high)
+	r.cleared(err)
+	return
 }
 
 func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "histogram", self, weight); err != nil {
+	r, err := begin(c, "histogram", "NotImplemented", outHist, self, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histogram(outHist, outEdges, self, bins, ranges, weight, density)
+	histResult, binEdgesResult, err = r.c.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
+	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	return
 }
 
 func recordHistogramEdges(c aten.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "histogram", self, bins, weight); err != nil {
+	r, err := begin(c, "histogram", "NotImplemented", outHist, self, bins, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).HistogramEdges(outHist, outEdges, self, bins, weight, density)
+	histResult, binEdgesResult, err = r.c.HistogramEdges(outHist, outEdges, self, bins, weight, density)
+	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	return
 }
 
 func recordHistogramdd(c aten.Ctx, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "histogramdd", self, weight); err != nil {
+	r, err := begin(c, "histogramdd", "NotImplemented", nil, self, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histogramdd(self, bins, ranges, weight, density)
+	result, err = r.c.Histogramdd(self, bins, ranges, weight, density)
+	r.undifferentiable("histogramdd", err, result...)
+	return
 }
 
 func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "histogramdd", bins...); err != nil {
+	r, err := begin(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).HistogramddEdges(self, bins, x2, weight, density)
+	result, err = r.c.HistogramddEdges(self, bins, x2, weight, density)
+	r.undifferentiable("histogramdd", err, result...)
+	return
 }
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
@@ -4324,13 +5459,6 @@ func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int6
 	return into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
-}
-
-func recordShareMemory(c aten.Ctx, self *tensor.Tensor) (err error) {
-	if err = refuse(c, "share_memory_", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).ShareMemory(self)
 }
 
 func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
@@ -4367,8 +5495,7 @@ func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.ViewAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -4580,10 +5707,7 @@ func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tens
 		return
 	}
 	result, err = r.c.ExpandAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.ExpandAs(base, other))
-		}, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -4677,20 +5801,6 @@ func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (re
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
-		}, result)
-	}
-	return
-}
-
-func recordNarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.NarrowTensor(self, dim, start, length)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.NarrowTensor(base, dim, start, length))
 		}, result)
 	}
 	return
@@ -4851,20 +5961,6 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 		indices = copied(indices)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
-		}, result...)
-	}
-	return
-}
-
-func recordTensorSplitTensor(c aten.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.TensorSplitTensor(self, indicesOrSections, dim)
-	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return c.TensorSplitTensor(base, indicesOrSections, dim)
 		}, result...)
 	}
 	return
