@@ -1647,6 +1647,131 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // special.zeta
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // special.softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // special.log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // special.logsumexp
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.entr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.erfcx
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.ndtr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.log_ndtr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.ndtri
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_j0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_j1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_y0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_y1
+	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.modified_bessel_i0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_k0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_k1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.scaled_modified_bessel_k0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.scaled_modified_bessel_k1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.spherical_bessel_j0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.airy_ai
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_t
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_u
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_v
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_w
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.hermite_polynomial_h
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.hermite_polynomial_he
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.laguerre_polynomial_l
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.legendre_polynomial_p
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_t
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_u
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_v
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_w
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	}, // diff

@@ -49,10 +49,1018 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
+TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "special.softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 481, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "special.softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 481, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "special.softmax", "out");
+  tensor_status status = lt_invoke(&frame, "special.softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "special.log_softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "special.log_softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 482, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "special.log_softmax", "out");
+  tensor_status status = lt_invoke(&frame, "special.log_softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "special.logsumexp", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 483, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logsumexp", "self");
+  LT_SPAN(dim, dim_len, "special.logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "special.logsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 483, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logsumexp", "self");
+  LT_SPAN(dim, dim_len, "special.logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "special.logsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "special.logsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.entr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.entr", "self");
+  tensor_status status = lt_invoke(&frame, "special.entr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 484, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.entr", "self");
+  LT_OUTPUT(frame.out[0], out, "special.entr", "out");
+  tensor_status status = lt_invoke(&frame, "special.entr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.erfcx", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfcx", "self");
+  tensor_status status = lt_invoke(&frame, "special.erfcx");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 485, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfcx", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erfcx", "out");
+  tensor_status status = lt_invoke(&frame, "special.erfcx");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.ndtr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtr", "self");
+  tensor_status status = lt_invoke(&frame, "special.ndtr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 486, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtr", "self");
+  LT_OUTPUT(frame.out[0], out, "special.ndtr", "out");
+  tensor_status status = lt_invoke(&frame, "special.ndtr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.log_ndtr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_ndtr", "self");
+  tensor_status status = lt_invoke(&frame, "special.log_ndtr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 487, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_ndtr", "self");
+  LT_OUTPUT(frame.out[0], out, "special.log_ndtr", "out");
+  tensor_status status = lt_invoke(&frame, "special.log_ndtr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.ndtri", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtri", "self");
+  tensor_status status = lt_invoke(&frame, "special.ndtri");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 488, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtri", "self");
+  LT_OUTPUT(frame.out[0], out, "special.ndtri", "out");
+  tensor_status status = lt_invoke(&frame, "special.ndtri");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_j0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 489, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j0", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 489, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_j0", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_j1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 490, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j1", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 490, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_j1", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_j1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_y0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 491, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y0", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 491, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_y0", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.bessel_y1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 492, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y1", "self");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 492, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.bessel_y1", "out");
+  tensor_status status = lt_invoke(&frame, "special.bessel_y1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_i0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 493, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i0", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 493, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_i0", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_i1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 494, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i1", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 494, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_i1", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_i1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_k0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 495, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k0", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 495, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_k0", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.modified_bessel_k1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 496, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k1", "self");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 496, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.modified_bessel_k1", "out");
+  tensor_status status = lt_invoke(&frame, "special.modified_bessel_k1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.scaled_modified_bessel_k0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 497, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k0", "self");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 497, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.scaled_modified_bessel_k0", "out");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.scaled_modified_bessel_k1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k1", "self");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 498, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.scaled_modified_bessel_k1", "out");
+  tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.spherical_bessel_j0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.spherical_bessel_j0", "self");
+  tensor_status status = lt_invoke(&frame, "special.spherical_bessel_j0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 499, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.spherical_bessel_j0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.spherical_bessel_j0", "out");
+  tensor_status status = lt_invoke(&frame, "special.spherical_bessel_j0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special.airy_ai", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.airy_ai", "self");
+  tensor_status status = lt_invoke(&frame, "special.airy_ai");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.airy_ai", "self");
+  LT_OUTPUT(frame.out[0], out, "special.airy_ai", "out");
+  tensor_status status = lt_invoke(&frame, "special.airy_ai");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_t", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_t", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_t", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_t", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 501, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_t", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_t", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 501, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_t", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_t", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_u", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_u", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_u", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_u", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_u", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_u", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_u", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_u", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_v", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_v", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_v", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_v", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 503, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_v", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_v", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 503, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_v", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_v", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_w", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_w", "n");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.chebyshev_polynomial_w", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_w", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 504, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_w", "n");
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_w", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 504, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
+  LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_w", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_w", "out");
+  tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_h", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_h", "n");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_h", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_h", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 505, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_h", "n");
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_h", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 505, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_h", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_h", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_he", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_he", "n");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.hermite_polynomial_he", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_he", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 506, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_he", "n");
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_he", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 506, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
+  LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_he", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_he", "out");
+  tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.laguerre_polynomial_l", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.laguerre_polynomial_l", "n");
+  tensor_status status = lt_invoke(&frame, "special.laguerre_polynomial_l");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.laguerre_polynomial_l", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
+  LT_SCALAR(n, LT_MUST, "special.laguerre_polynomial_l", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.laguerre_polynomial_l");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 507, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.laguerre_polynomial_l", "n");
+  LT_OUTPUT(frame.out[0], out, "special.laguerre_polynomial_l", "out");
+  tensor_status status = lt_invoke(&frame, "special.laguerre_polynomial_l");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 507, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
+  LT_SCALAR(n, LT_MUST, "special.laguerre_polynomial_l", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.laguerre_polynomial_l", "out");
+  tensor_status status = lt_invoke(&frame, "special.laguerre_polynomial_l");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.legendre_polynomial_p", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.legendre_polynomial_p", "n");
+  tensor_status status = lt_invoke(&frame, "special.legendre_polynomial_p");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.legendre_polynomial_p", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
+  LT_SCALAR(n, LT_MUST, "special.legendre_polynomial_p", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.legendre_polynomial_p");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 508, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.legendre_polynomial_p", "n");
+  LT_OUTPUT(frame.out[0], out, "special.legendre_polynomial_p", "out");
+  tensor_status status = lt_invoke(&frame, "special.legendre_polynomial_p");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 508, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
+  LT_SCALAR(n, LT_MUST, "special.legendre_polynomial_p", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.legendre_polynomial_p", "out");
+  tensor_status status = lt_invoke(&frame, "special.legendre_polynomial_p");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_t", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "n");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_t");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_t", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_t", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_t");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 509, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "n");
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_t", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_t");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 509, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_t", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_t", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_t");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_u", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "n");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_u");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_u", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_u", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_u");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 510, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "n");
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_u", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_u");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 510, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_u", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_u", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_u");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_v", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "n");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_v");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_v", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_v", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_v");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 511, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "n");
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_v", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_v");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 511, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_v", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_v", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_v");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_w", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "n");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_w");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
+  LT_RESULT(out, "special.shifted_chebyshev_polynomial_w", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_w", "n"); a[1].scalar = n;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_w");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 512, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
+  LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "n");
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_w", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_w");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 512, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
+  LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_w", "n"); a[1].scalar = n;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_w", "out");
+  tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_w");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 481, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
   a[1].i = n;
   a[2].i = dim;
@@ -67,7 +1075,7 @@ TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t di
 
 TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 481, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 513, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
   a[1].i = n;
   a[2].i = dim;
@@ -81,7 +1089,7 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid", "y");
   LT_SCALAR(dx, LT_MUST, "trapezoid", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -95,7 +1103,7 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 483, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
   a[2].i = dim;
@@ -109,7 +1117,7 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz", "y");
   LT_SCALAR(dx, LT_MUST, "trapz", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -123,7 +1131,7 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapz.x", "x");
   a[2].i = dim;
@@ -137,7 +1145,7 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid", "y");
   LT_SCALAR(dx, LT_MUST, "cumulative_trapezoid", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -151,7 +1159,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "cumulative_trapezoid.x", "x");
   a[2].i = dim;
@@ -165,7 +1173,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
   LT_RESULT(out, "cov", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cov", "self");
   a[1].i = correction;
   LT_OPTIONAL(a[2], fweights, LT_TENSOR, "cov", "fweights");
@@ -180,7 +1188,7 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 489, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "corrcoef", "self");
   tensor_status status = lt_invoke(&frame, "corrcoef");
   if (status == TENSOR_OK) {
@@ -192,7 +1200,7 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cross", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 490, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
   a[2].i = dim;
@@ -205,7 +1213,7 @@ TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 490, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 522, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
   a[2].i = dim;
@@ -217,7 +1225,7 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 491, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trace", "self");
   tensor_status status = lt_invoke(&frame, "trace");
   if (status == TENSOR_OK) {
@@ -229,7 +1237,7 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
   LT_RESULT(out, "dist", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 492, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dist", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "dist", "other");
   LT_SCALAR(p, LT_MUST, "dist", "p"); a[2].scalar = p;
@@ -243,7 +1251,7 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out) {
   LT_RESULT(out, "bincount", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 493, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bincount", "self");
   LT_OPTIONAL(a[1], weights, LT_TENSOR, "bincount", "weights");
   a[2].i = minlength;
@@ -257,7 +1265,7 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
 TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "histc", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 494, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
   a[1].i = bins;
   LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
@@ -271,7 +1279,7 @@ TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor
 
 TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 494, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 526, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
   a[1].i = bins;
   LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
@@ -285,7 +1293,7 @@ TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, co
   LT_RESULT(hist, "histogram", "hist");
   LT_RESULT(bin_edges, "histogram", "bin_edges");
   lt_value a[5];
-  lt_frame frame = {.op = 495, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
   a[1].i = bins;
   LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -301,7 +1309,7 @@ TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, co
 
 TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
   lt_value a[5];
-  lt_frame frame = {.op = 495, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 527, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
   a[1].i = bins;
   LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -317,7 +1325,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
   lt_value a[4];
-  lt_frame frame = {.op = 496, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
@@ -332,7 +1340,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
   lt_value a[4];
-  lt_frame frame = {.op = 496, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 528, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
@@ -346,7 +1354,7 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5];
-  lt_frame frame = {.op = 497, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd", "self");
   LT_SPAN(bins, bins_len, "histogramdd", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
   LT_SPAN(range, range_len, "histogramdd", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -362,7 +1370,7 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5];
-  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd.edges", "self");
   LT_LIST(bins, bins_len, false, "histogramdd.edges", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
   LT_SPAN(range, range_len, "histogramdd.edges", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -378,7 +1386,7 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
   a[2].i = dim;
@@ -394,7 +1402,7 @@ TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q
 TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -410,7 +1418,7 @@ TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 499, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
   a[2].i = dim;
@@ -423,7 +1431,7 @@ TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 499, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -438,7 +1446,7 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
   a[2].i = dim;
@@ -454,7 +1462,7 @@ TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -470,7 +1478,7 @@ TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
   a[2].i = dim;
@@ -483,7 +1491,7 @@ TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -498,7 +1506,7 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient", "self");
   LT_SCALAR(spacing, LT_MAYBE, "gradient", "spacing"); a[1].scalar = spacing;
   LT_SPAN(dim, dim_len, "gradient", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -513,7 +1521,7 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.scalars", "self");
   LT_SPAN(spacing, spacing_len, "gradient.scalars", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.scalars", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -528,7 +1536,7 @@ TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.tensors", "out"); LT_RESULT(out_len, "gradient.tensors", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.tensors", "self");
   LT_LIST(spacing, spacing_len, false, "gradient.tensors", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.tensors", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -543,7 +1551,7 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -557,7 +1565,7 @@ TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, in
 
 TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm) {
   lt_value a[4];
-  lt_frame frame = {.op = 504, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -568,7 +1576,7 @@ TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t
 
 TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 504, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -581,7 +1589,7 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -595,7 +1603,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -614,7 +1622,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -626,7 +1634,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -638,7 +1646,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -652,7 +1660,7 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
   LT_RESULT(data, "lend", "data");
   LT_RESULT(read_only, "lend", "read_only");
   lt_value a[1];
-  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lend", "self");
   tensor_status status = lt_invoke(&frame, "lend");
   if (status == TENSOR_OK) {
@@ -666,7 +1674,7 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
 TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "from_file", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(filename, "from_file", "filename"); a[0].text = filename;
   a[1].i = shared;
   a[2].i = size;
@@ -682,7 +1690,7 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
 
 TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "share_memory_", "self");
   tensor_status status = lt_invoke(&frame, "share_memory_");
   return status;
@@ -691,7 +1699,7 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_shared", "self");
   tensor_status status = lt_invoke(&frame, "is_shared");
   if (status == TENSOR_OK) {
@@ -703,7 +1711,7 @@ TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "pin_memory", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "pin_memory", "self");
   tensor_status status = lt_invoke(&frame, "pin_memory");
   if (status == TENSOR_OK) {
@@ -715,7 +1723,7 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_pinned", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_pinned", "self");
   tensor_status status = lt_invoke(&frame, "is_pinned");
   if (status == TENSOR_OK) {
@@ -727,7 +1735,7 @@ TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 5, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -740,7 +1748,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_from_file(const char *filename, bool shared, int64_t nbytes, tensor_storage_t **out) {
   LT_RESULT(out, "storage_from_file", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(filename, "storage_from_file", "filename"); a[0].text = filename;
   a[1].i = shared;
   a[2].i = nbytes;
@@ -754,7 +1762,7 @@ TENSOR_API tensor_status tensor_storage_from_file(const char *filename, bool sha
 TENSOR_API tensor_status tensor_storage_filename(const tensor_storage_t *self, char **out) {
   LT_RESULT(out, "storage_filename", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_filename", "self");
   tensor_status status = lt_invoke(&frame, "storage_filename");
   if (status == TENSOR_OK) {
@@ -766,7 +1774,7 @@ TENSOR_API tensor_status tensor_storage_filename(const tensor_storage_t *self, c
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -778,7 +1786,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -790,7 +1798,7 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 TENSOR_API tensor_status tensor_storage_id(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_id", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 553, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_id", "self");
   tensor_status status = lt_invoke(&frame, "storage_id");
   if (status == TENSOR_OK) {
@@ -802,7 +1810,7 @@ TENSOR_API tensor_status tensor_storage_id(const tensor_storage_t *self, int64_t
 TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "storage_view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 554, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_view", "self");
   LT_ENUM(dtype, -1, 18, "storage_view", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_view");
@@ -815,7 +1823,7 @@ TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tenso
 TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out) {
   LT_RESULT(out, "storage_slice", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 555, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_slice", "self");
   a[1].i = start;
   a[2].i = stop;
@@ -829,7 +1837,7 @@ TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int6
 TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "storage_clone", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 556, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_clone", "self");
   tensor_status status = lt_invoke(&frame, "storage_clone");
   if (status == TENSOR_OK) {
@@ -840,7 +1848,7 @@ TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tens
 
 TENSOR_API tensor_status tensor_storage_fill_(tensor_storage_t *self, int64_t value) {
   lt_value a[2];
-  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 557, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fill_", "self");
   a[1].i = value;
   tensor_status status = lt_invoke(&frame, "storage_fill_");
@@ -849,7 +1857,7 @@ TENSOR_API tensor_status tensor_storage_fill_(tensor_storage_t *self, int64_t va
 
 TENSOR_API tensor_status tensor_storage_copy_(tensor_storage_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_copy_", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "storage_copy_", "source");
   tensor_status status = lt_invoke(&frame, "storage_copy_");
@@ -858,7 +1866,7 @@ TENSOR_API tensor_status tensor_storage_copy_(tensor_storage_t *self, const tens
 
 TENSOR_API tensor_status tensor_storage_byteswap_(tensor_storage_t *self, tensor_dtype dtype) {
   lt_value a[2];
-  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_byteswap_", "self");
   LT_ENUM(dtype, -1, 18, "storage_byteswap_", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_byteswap_");
@@ -867,7 +1875,7 @@ TENSOR_API tensor_status tensor_storage_byteswap_(tensor_storage_t *self, tensor
 
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
@@ -877,7 +1885,7 @@ TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t 
 TENSOR_API tensor_status tensor_storage_resizable(const tensor_storage_t *self, bool *out) {
   LT_RESULT(out, "storage_resizable", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resizable", "self");
   tensor_status status = lt_invoke(&frame, "storage_resizable");
   if (status == TENSOR_OK) {
@@ -888,7 +1896,7 @@ TENSOR_API tensor_status tensor_storage_resizable(const tensor_storage_t *self, 
 
 TENSOR_API tensor_status tensor_storage_share_memory_(tensor_storage_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_share_memory_", "self");
   tensor_status status = lt_invoke(&frame, "storage_share_memory_");
   return status;
@@ -897,7 +1905,7 @@ TENSOR_API tensor_status tensor_storage_share_memory_(tensor_storage_t *self) {
 TENSOR_API tensor_status tensor_storage_is_shared(const tensor_storage_t *self, bool *out) {
   LT_RESULT(out, "storage_is_shared", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_shared", "self");
   tensor_status status = lt_invoke(&frame, "storage_is_shared");
   if (status == TENSOR_OK) {
@@ -909,7 +1917,7 @@ TENSOR_API tensor_status tensor_storage_is_shared(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_descriptor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_descriptor", "self");
   tensor_status status = lt_invoke(&frame, "storage_descriptor");
   if (status == TENSOR_OK) {
@@ -921,7 +1929,7 @@ TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int64_t nbytes, tensor_storage_t **out) {
   LT_RESULT(out, "storage_from_descriptor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
   a[0].i = descriptor;
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_from_descriptor");
@@ -934,7 +1942,7 @@ TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int6
 TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "storage_pin_memory", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_pin_memory", "self");
   tensor_status status = lt_invoke(&frame, "storage_pin_memory");
   if (status == TENSOR_OK) {
@@ -946,7 +1954,7 @@ TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, bool *out) {
   LT_RESULT(out, "storage_is_pinned", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_pinned", "self");
   tensor_status status = lt_invoke(&frame, "storage_is_pinned");
   if (status == TENSOR_OK) {
@@ -958,7 +1966,7 @@ TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -970,7 +1978,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -982,7 +1990,7 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
   LT_ENUM(dtype, -1, 18, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
@@ -1000,7 +2008,7 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
   LT_RESULT(tensors, "memory_stats", "tensors");
   LT_RESULT(storages, "memory_stats", "storages");
   lt_value a[1];
-  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
@@ -1018,7 +2026,7 @@ TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *ten
   LT_RESULT(storages, "memory_stats_of", "storages");
   LT_RESULT(nbytes, "memory_stats_of", "nbytes");
   lt_value a[1];
-  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(dtype, -1, 13, "memory_stats_of", "dtype"); a[0].i = dtype;
   tensor_status status = lt_invoke(&frame, "memory_stats_of");
   if (status == TENSOR_OK) {
@@ -1032,7 +2040,7 @@ TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *ten
 TENSOR_API tensor_status tensor_memory_summary(char **out) {
   LT_RESULT(out, "memory_summary", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_summary");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1042,21 +2050,21 @@ TENSOR_API tensor_status tensor_memory_summary(char **out) {
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;
@@ -1064,7 +2072,7 @@ TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
 
 TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown) {
   lt_value a[1];
-  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
   a[0].i = countdown;
   tensor_status status = lt_invoke(&frame, "fail_allocation");
   return status;
@@ -1073,7 +2081,7 @@ TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown) {
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
   LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "view");
@@ -1086,7 +2094,7 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
   LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "view.dtype");
@@ -1099,7 +2107,7 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "view_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
   tensor_status status = lt_invoke(&frame, "view_as");
@@ -1112,7 +2120,7 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
   LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "reshape");
@@ -1125,7 +2133,7 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
   tensor_status status = lt_invoke(&frame, "reshape_as");
@@ -1138,7 +2146,7 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
   LT_RESULT(out, "flatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
   a[1].i = start_dim;
   a[2].i = end_dim;
@@ -1152,7 +2160,7 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
   a[1].i = dim;
   LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
@@ -1166,7 +2174,7 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 553, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
   tensor_status status = lt_invoke(&frame, "ravel");
   if (status == TENSOR_OK) {
@@ -1178,7 +2186,7 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "t.matrix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 554, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   if (status == TENSOR_OK) {
@@ -1189,7 +2197,7 @@ TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 554, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
@@ -1198,7 +2206,7 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 555, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1211,7 +2219,7 @@ TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, in
 
 TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 555, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1222,7 +2230,7 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 556, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -1235,7 +2243,7 @@ TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, in
 
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
   lt_value a[3];
-  lt_frame frame = {.op = 556, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -1246,7 +2254,7 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 557, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1259,7 +2267,7 @@ TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int
 
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 557, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1270,7 +2278,7 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
   LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "permute");
@@ -1283,7 +2291,7 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "movedim", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -1297,7 +2305,7 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
   LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -1311,7 +2319,7 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "moveaxis", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -1325,7 +2333,7 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
   LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -1339,7 +2347,7 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
   tensor_status status = lt_invoke(&frame, "T");
   if (status == TENSOR_OK) {
@@ -1351,7 +2359,7 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mT", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
   tensor_status status = lt_invoke(&frame, "mT");
   if (status == TENSOR_OK) {
@@ -1363,7 +2371,7 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
   tensor_status status = lt_invoke(&frame, "mH");
   if (status == TENSOR_OK) {
@@ -1375,7 +2383,7 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "H", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
   tensor_status status = lt_invoke(&frame, "H");
   if (status == TENSOR_OK) {
@@ -1387,496 +2395,11 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "adjoint", "self");
   tensor_status status = lt_invoke(&frame, "adjoint");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
-  LT_RESULT(out, "expand", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expand", "self");
-  LT_SPAN(size, size_len, "expand", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  a[2].i = implicit;
-  tensor_status status = lt_invoke(&frame, "expand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "expand_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expand_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "expand_as", "other");
-  tensor_status status = lt_invoke(&frame, "expand_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
-  LT_RESULT(out, "broadcast_to", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "broadcast_to", "self");
-  LT_SPAN(size, size_len, "broadcast_to", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  tensor_status status = lt_invoke(&frame, "broadcast_to");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "squeeze", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "squeeze.dim", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
-  LT_RESULT(out, "squeeze.dims", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
-  LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len) {
-  lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
-  LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "unsqueeze", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
-  lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
-  LT_RESULT(out, "narrow", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
-  LT_RESULT(out, "narrow.tensor", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow.tensor", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
-  a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow.tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
-  LT_RESULT(out, "select", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "select", "self");
-  a[1].i = dim;
-  a[2].i = index;
-  tensor_status status = lt_invoke(&frame, "select");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "slice", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "slice", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = end;
-  a[4].i = step;
-  tensor_status status = lt_invoke(&frame, "slice");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
-  LT_RESULT(out, "as_strided", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
-  lt_value a[4];
-  lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "unfold", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unfold", "self");
-  a[1].i = dimension;
-  a[2].i = size;
-  a[3].i = step;
-  tensor_status status = lt_invoke(&frame, "unfold");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
-  LT_RESULT(out, "diagonal", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal", "self");
-  a[1].i = offset;
-  a[2].i = dim1;
-  a[3].i = dim2;
-  tensor_status status = lt_invoke(&frame, "diagonal");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "detach", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "detach", "self");
-  tensor_status status = lt_invoke(&frame, "detach");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind", "out"); LT_RESULT(out_len, "unbind", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unbind", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unbind");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split", "out"); LT_RESULT(out_len, "split", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split", "self");
-  a[1].i = split_size;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split.sizes", "out"); LT_RESULT(out_len, "split.sizes", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
-  LT_SPAN(split_size, split_size_len, "split.sizes", "split_size"); a[1].list.data = split_size, a[1].list.length = split_size_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split.sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes", "out"); LT_RESULT(out_len, "split_with_sizes", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split_with_sizes", "self");
-  LT_SPAN(split_sizes, split_sizes_len, "split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split_with_sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "chunk", "out"); LT_RESULT(out_len, "chunk", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "chunk", "self");
-  a[1].i = chunks;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "chunk");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_chunk", "out"); LT_RESULT(out_len, "unsafe_chunk", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_chunk", "self");
-  a[1].i = chunks;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsafe_chunk");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split", "out"); LT_RESULT(out_len, "unsafe_split", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_split", "self");
-  a[1].i = split_size;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsafe_split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split_with_sizes", "out"); LT_RESULT(out_len, "unsafe_split_with_sizes", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_split_with_sizes", "self");
-  LT_SPAN(split_sizes, split_sizes_len, "unsafe_split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsafe_split_with_sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split", "out"); LT_RESULT(out_len, "tensor_split", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split", "self");
-  a[1].i = sections;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.indices", "out"); LT_RESULT(out_len, "tensor_split.indices", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
-  LT_SPAN(indices, indices_len, "tensor_split.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.tensor", "out"); LT_RESULT(out_len, "tensor_split.tensor", "out_len");
-  lt_value a[3];
-  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
-  LT_REQUIRED(a[1], tensor_indices_or_sections, LT_TENSOR, "tensor_split.tensor", "tensor_indices_or_sections");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit", "out"); LT_RESULT(out_len, "hsplit", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "hsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit.indices", "out"); LT_RESULT(out_len, "hsplit.indices", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "hsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "hsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit", "out"); LT_RESULT(out_len, "vsplit", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "vsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit.indices", "out"); LT_RESULT(out_len, "vsplit.indices", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "vsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "vsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit", "out"); LT_RESULT(out_len, "dsplit", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "dsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit.indices", "out"); LT_RESULT(out_len, "dsplit.indices", "out_len");
-  lt_value a[2];
-  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "dsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "dsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
   return status;
 }

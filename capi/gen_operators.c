@@ -3455,6 +3455,110 @@ static intptr_t packed_sort_stable(lt_value *a) { return tensor_sort_stable(a[0]
 
 static intptr_t packed_sort_stable_out(lt_value *a) { return tensor_sort_stable_out(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].pointer); }
 
+static intptr_t packed_special_airy_ai(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_airy_ai(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_airy_ai_out(lt_value *a) { return tensor_special_airy_ai_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_j0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_j0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_j0_out(lt_value *a) { return tensor_special_bessel_j0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_j1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_j1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_j1_out(lt_value *a) { return tensor_special_bessel_j1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_y0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_y0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_y0_out(lt_value *a) { return tensor_special_bessel_y0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_y1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_y1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_y1_out(lt_value *a) { return tensor_special_bessel_y1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_t(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_t(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_t_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_t_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_t_out(lt_value *a) { return tensor_special_chebyshev_polynomial_t_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_t_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_u(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_u(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_u_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_u_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_u_out(lt_value *a) { return tensor_special_chebyshev_polynomial_u_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_u_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_v(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_v(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_v_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_v_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_v_out(lt_value *a) { return tensor_special_chebyshev_polynomial_v_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_v_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_w(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_w(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_w_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_w_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_w_out(lt_value *a) { return tensor_special_chebyshev_polynomial_w_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_w_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_digamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_digamma(a[0].pointer, &made);
@@ -3462,6 +3566,14 @@ static intptr_t packed_special_digamma(lt_value *a) {
 }
 
 static intptr_t packed_special_digamma_out(lt_value *a) { return tensor_special_digamma_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_entr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_entr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_entr_out(lt_value *a) { return tensor_special_entr_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_erf(lt_value *a) {
   tensor_t *made;
@@ -3478,6 +3590,14 @@ static intptr_t packed_special_erfc(lt_value *a) {
 }
 
 static intptr_t packed_special_erfc_out(lt_value *a) { return tensor_special_erfc_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_erfcx(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfcx(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_erfcx_out(lt_value *a) { return tensor_special_erfcx_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_erfinv(lt_value *a) {
   tensor_t *made;
@@ -3535,6 +3655,38 @@ static intptr_t packed_special_gammaln(lt_value *a) {
 
 static intptr_t packed_special_gammaln_out(lt_value *a) { return tensor_special_gammaln_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_hermite_polynomial_h(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_h(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_h_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_h_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_h_out(lt_value *a) { return tensor_special_hermite_polynomial_h_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_h_scalar_out(lt_value *a) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_he(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_he(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_he_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_he_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_he_out(lt_value *a) { return tensor_special_hermite_polynomial_he_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_he_scalar_out(lt_value *a) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_i0(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_i0(a[0].pointer, &made);
@@ -3567,6 +3719,38 @@ static intptr_t packed_special_i1e(lt_value *a) {
 
 static intptr_t packed_special_i1e_out(lt_value *a) { return tensor_special_i1e_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_laguerre_polynomial_l(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_laguerre_polynomial_l(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_laguerre_polynomial_l_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_laguerre_polynomial_l_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_laguerre_polynomial_l_out(lt_value *a) { return tensor_special_laguerre_polynomial_l_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_laguerre_polynomial_l_scalar_out(lt_value *a) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_legendre_polynomial_p(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_legendre_polynomial_p(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_legendre_polynomial_p_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_legendre_polynomial_p_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_legendre_polynomial_p_out(lt_value *a) { return tensor_special_legendre_polynomial_p_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_legendre_polynomial_p_scalar_out(lt_value *a) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_log1p(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_log1p(a[0].pointer, &made);
@@ -3574,6 +3758,22 @@ static intptr_t packed_special_log1p(lt_value *a) {
 }
 
 static intptr_t packed_special_log1p_out(lt_value *a) { return tensor_special_log1p_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_log_ndtr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log_ndtr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_log_ndtr_out(lt_value *a) { return tensor_special_log_ndtr_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_log_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_log_softmax_out(lt_value *a) { return tensor_special_log_softmax_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer); }
 
 static intptr_t packed_special_logit(lt_value *a) {
   tensor_t *made;
@@ -3583,6 +3783,46 @@ static intptr_t packed_special_logit(lt_value *a) {
 
 static intptr_t packed_special_logit_out(lt_value *a) { return tensor_special_logit_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_special_logsumexp(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_logsumexp_out(lt_value *a) { return tensor_special_logsumexp_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].pointer); }
+
+static intptr_t packed_special_modified_bessel_i0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_i0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_i0_out(lt_value *a) { return tensor_special_modified_bessel_i0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_i1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_i1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_i1_out(lt_value *a) { return tensor_special_modified_bessel_i1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_k0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_k0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_k0_out(lt_value *a) { return tensor_special_modified_bessel_k0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_k1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_k1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_k1_out(lt_value *a) { return tensor_special_modified_bessel_k1_out(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_special_multigammaln(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
@@ -3590,6 +3830,22 @@ static intptr_t packed_special_multigammaln(lt_value *a) {
 }
 
 static intptr_t packed_special_multigammaln_out(lt_value *a) { return tensor_special_multigammaln_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_special_ndtr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_ndtr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_ndtr_out(lt_value *a) { return tensor_special_ndtr_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_ndtri(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_ndtri(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_ndtri_out(lt_value *a) { return tensor_special_ndtri_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_polygamma(lt_value *a) {
   tensor_t *made;
@@ -3615,6 +3871,86 @@ static intptr_t packed_special_round(lt_value *a) {
 
 static intptr_t packed_special_round_out(lt_value *a) { return tensor_special_round_out(a[0].pointer, a[1].i, a[2].pointer); }
 
+static intptr_t packed_special_scaled_modified_bessel_k0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_scaled_modified_bessel_k0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_scaled_modified_bessel_k0_out(lt_value *a) { return tensor_special_scaled_modified_bessel_k0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_scaled_modified_bessel_k1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_scaled_modified_bessel_k1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_scaled_modified_bessel_k1_out(lt_value *a) { return tensor_special_scaled_modified_bessel_k1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_t(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_t_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_u(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_u_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_v(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_v_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_w(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_w_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_sinc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_sinc(a[0].pointer, &made);
@@ -3622,6 +3958,22 @@ static intptr_t packed_special_sinc(lt_value *a) {
 }
 
 static intptr_t packed_special_sinc_out(lt_value *a) { return tensor_special_sinc_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_softmax_out(lt_value *a) { return tensor_special_softmax_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer); }
+
+static intptr_t packed_special_spherical_bessel_j0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_spherical_bessel_j0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_spherical_bessel_j0_out(lt_value *a) { return tensor_special_spherical_bessel_j0_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_xlog1py(lt_value *a) {
   tensor_t *made;
@@ -6838,7 +7190,51 @@ static const lt_parameter of_sort_stable[] = {
     {"descending", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_special_airy_ai[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_j0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_j1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_y0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_y1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_t[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_u[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_v[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_w[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_digamma[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_entr[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -6847,6 +7243,10 @@ static const lt_parameter of_special_erf[] = {
 };
 
 static const lt_parameter of_special_erfc[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_erfcx[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -6880,6 +7280,16 @@ static const lt_parameter of_special_gammaln[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_hermite_polynomial_h[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_hermite_polynomial_he[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_i0[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6896,8 +7306,28 @@ static const lt_parameter of_special_i1e[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_laguerre_polynomial_l[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_legendre_polynomial_p[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_log1p[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_log_ndtr[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_log_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_special_logit[] = {
@@ -6905,9 +7335,39 @@ static const lt_parameter of_special_logit[] = {
     {"eps", 'f', LT_DEFAULT, {0}},
 };
 
+static const lt_parameter of_special_logsumexp[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_special_modified_bessel_i0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_i1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_k0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_k1[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_special_multigammaln[] = {
     {"input", 'T', 0, {0}},
     {"p", 'I', 0, {0}},
+};
+
+static const lt_parameter of_special_ndtr[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_ndtri[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_special_polygamma[] = {
@@ -6924,7 +7384,45 @@ static const lt_parameter of_special_round[] = {
     {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
 };
 
+static const lt_parameter of_special_scaled_modified_bessel_k0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_scaled_modified_bessel_k1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_t[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_u[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_v[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_w[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_sinc[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_special_spherical_bessel_j0[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7993,9 +8491,20 @@ lt_operator lt_operators[] = {
     {"softmax", {{packed_softmax, NULL}, {NULL, NULL}, {packed_softmax_out, NULL}}, of_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"sort", {{packed_sort, NULL}, {NULL, NULL}, {packed_sort_out, NULL}}, of_sort, 3, "TT", "(Tensor input, int dim=-1, bool descending=False)", -1, 0},
     {"sort.stable", {{packed_sort_stable, NULL}, {NULL, NULL}, {packed_sort_stable_out, NULL}}, of_sort_stable, 4, "TT", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, 0},
+    {"special.airy_ai", {{packed_special_airy_ai, NULL}, {NULL, NULL}, {packed_special_airy_ai_out, NULL}}, of_special_airy_ai, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_j0", {{packed_special_bessel_j0, NULL}, {NULL, NULL}, {packed_special_bessel_j0_out, NULL}}, of_special_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_j1", {{packed_special_bessel_j1, NULL}, {NULL, NULL}, {packed_special_bessel_j1_out, NULL}}, of_special_bessel_j1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_y0", {{packed_special_bessel_y0, NULL}, {NULL, NULL}, {packed_special_bessel_y0_out, NULL}}, of_special_bessel_y0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_y1", {{packed_special_bessel_y1, NULL}, {NULL, NULL}, {packed_special_bessel_y1_out, NULL}}, of_special_bessel_y1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.chebyshev_polynomial_t", {{packed_special_chebyshev_polynomial_t, packed_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_t_out, packed_special_chebyshev_polynomial_t_scalar_out}}, of_special_chebyshev_polynomial_t, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_u", {{packed_special_chebyshev_polynomial_u, packed_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_u_out, packed_special_chebyshev_polynomial_u_scalar_out}}, of_special_chebyshev_polynomial_u, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_v", {{packed_special_chebyshev_polynomial_v, packed_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_v_out, packed_special_chebyshev_polynomial_v_scalar_out}}, of_special_chebyshev_polynomial_v, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_w", {{packed_special_chebyshev_polynomial_w, packed_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_w_out, packed_special_chebyshev_polynomial_w_scalar_out}}, of_special_chebyshev_polynomial_w, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.digamma", {{packed_special_digamma, NULL}, {NULL, NULL}, {packed_special_digamma_out, NULL}}, of_special_digamma, 1, "T", "(Tensor input)", -1, 0},
+    {"special.entr", {{packed_special_entr, NULL}, {NULL, NULL}, {packed_special_entr_out, NULL}}, of_special_entr, 1, "T", "(Tensor input)", -1, 0},
     {"special.erf", {{packed_special_erf, NULL}, {NULL, NULL}, {packed_special_erf_out, NULL}}, of_special_erf, 1, "T", "(Tensor input)", -1, 0},
     {"special.erfc", {{packed_special_erfc, NULL}, {NULL, NULL}, {packed_special_erfc_out, NULL}}, of_special_erfc, 1, "T", "(Tensor input)", -1, 0},
+    {"special.erfcx", {{packed_special_erfcx, NULL}, {NULL, NULL}, {packed_special_erfcx_out, NULL}}, of_special_erfcx, 1, "T", "(Tensor input)", -1, 0},
     {"special.erfinv", {{packed_special_erfinv, NULL}, {NULL, NULL}, {packed_special_erfinv_out, NULL}}, of_special_erfinv, 1, "T", "(Tensor input)", -1, 0},
     {"special.exp2", {{packed_special_exp2, NULL}, {NULL, NULL}, {packed_special_exp2_out, NULL}}, of_special_exp2, 1, "T", "(Tensor input)", -1, 0},
     {"special.expit", {{packed_special_expit, NULL}, {NULL, NULL}, {packed_special_expit_out, NULL}}, of_special_expit, 1, "T", "(Tensor input)", -1, 0},
@@ -8003,17 +8512,38 @@ lt_operator lt_operators[] = {
     {"special.gammainc", {{packed_special_gammainc, NULL}, {NULL, NULL}, {packed_special_gammainc_out, NULL}}, of_special_gammainc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaincc", {{packed_special_gammaincc, NULL}, {NULL, NULL}, {packed_special_gammaincc_out, NULL}}, of_special_gammaincc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaln", {{packed_special_gammaln, NULL}, {NULL, NULL}, {packed_special_gammaln_out, NULL}}, of_special_gammaln, 1, "T", "(Tensor input)", -1, 0},
+    {"special.hermite_polynomial_h", {{packed_special_hermite_polynomial_h, packed_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {packed_special_hermite_polynomial_h_out, packed_special_hermite_polynomial_h_scalar_out}}, of_special_hermite_polynomial_h, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.hermite_polynomial_he", {{packed_special_hermite_polynomial_he, packed_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {packed_special_hermite_polynomial_he_out, packed_special_hermite_polynomial_he_scalar_out}}, of_special_hermite_polynomial_he, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.i0", {{packed_special_i0, NULL}, {NULL, NULL}, {packed_special_i0_out, NULL}}, of_special_i0, 1, "T", "(Tensor input)", -1, 0},
     {"special.i0e", {{packed_special_i0e, NULL}, {NULL, NULL}, {packed_special_i0e_out, NULL}}, of_special_i0e, 1, "T", "(Tensor input)", -1, 0},
     {"special.i1", {{packed_special_i1, NULL}, {NULL, NULL}, {packed_special_i1_out, NULL}}, of_special_i1, 1, "T", "(Tensor input)", -1, 0},
     {"special.i1e", {{packed_special_i1e, NULL}, {NULL, NULL}, {packed_special_i1e_out, NULL}}, of_special_i1e, 1, "T", "(Tensor input)", -1, 0},
+    {"special.laguerre_polynomial_l", {{packed_special_laguerre_polynomial_l, packed_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {packed_special_laguerre_polynomial_l_out, packed_special_laguerre_polynomial_l_scalar_out}}, of_special_laguerre_polynomial_l, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.legendre_polynomial_p", {{packed_special_legendre_polynomial_p, packed_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {packed_special_legendre_polynomial_p_out, packed_special_legendre_polynomial_p_scalar_out}}, of_special_legendre_polynomial_p, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.log1p", {{packed_special_log1p, NULL}, {NULL, NULL}, {packed_special_log1p_out, NULL}}, of_special_log1p, 1, "T", "(Tensor input)", -1, 0},
+    {"special.log_ndtr", {{packed_special_log_ndtr, NULL}, {NULL, NULL}, {packed_special_log_ndtr_out, NULL}}, of_special_log_ndtr, 1, "T", "(Tensor input)", -1, 0},
+    {"special.log_softmax", {{packed_special_log_softmax, NULL}, {NULL, NULL}, {packed_special_log_softmax_out, NULL}}, of_special_log_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"special.logit", {{packed_special_logit, NULL}, {NULL, NULL}, {packed_special_logit_out, NULL}}, of_special_logit, 2, "T", "(Tensor input, float eps=None)", -1, 0},
+    {"special.logsumexp", {{packed_special_logsumexp, NULL}, {NULL, NULL}, {packed_special_logsumexp_out, NULL}}, of_special_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
+    {"special.modified_bessel_i0", {{packed_special_modified_bessel_i0, NULL}, {NULL, NULL}, {packed_special_modified_bessel_i0_out, NULL}}, of_special_modified_bessel_i0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_i1", {{packed_special_modified_bessel_i1, NULL}, {NULL, NULL}, {packed_special_modified_bessel_i1_out, NULL}}, of_special_modified_bessel_i1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_k0", {{packed_special_modified_bessel_k0, NULL}, {NULL, NULL}, {packed_special_modified_bessel_k0_out, NULL}}, of_special_modified_bessel_k0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_k1", {{packed_special_modified_bessel_k1, NULL}, {NULL, NULL}, {packed_special_modified_bessel_k1_out, NULL}}, of_special_modified_bessel_k1, 1, "T", "(Tensor input)", -1, 0},
     {"special.multigammaln", {{packed_special_multigammaln, NULL}, {NULL, NULL}, {packed_special_multigammaln_out, NULL}}, of_special_multigammaln, 2, "T", "(Tensor input, int p)", -1, 0},
+    {"special.ndtr", {{packed_special_ndtr, NULL}, {NULL, NULL}, {packed_special_ndtr_out, NULL}}, of_special_ndtr, 1, "T", "(Tensor input)", -1, 0},
+    {"special.ndtri", {{packed_special_ndtri, NULL}, {NULL, NULL}, {packed_special_ndtri_out, NULL}}, of_special_ndtri, 1, "T", "(Tensor input)", -1, 0},
     {"special.polygamma", {{packed_special_polygamma, NULL}, {NULL, NULL}, {packed_special_polygamma_out, NULL}}, of_special_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
     {"special.psi", {{packed_special_psi, NULL}, {NULL, NULL}, {packed_special_psi_out, NULL}}, of_special_psi, 1, "T", "(Tensor input)", -1, 0},
     {"special.round", {{packed_special_round, NULL}, {NULL, NULL}, {packed_special_round_out, NULL}}, of_special_round, 2, "T", "(Tensor input, *, int decimals=0)", -1, 0},
+    {"special.scaled_modified_bessel_k0", {{packed_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {packed_special_scaled_modified_bessel_k0_out, NULL}}, of_special_scaled_modified_bessel_k0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.scaled_modified_bessel_k1", {{packed_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {packed_special_scaled_modified_bessel_k1_out, NULL}}, of_special_scaled_modified_bessel_k1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_t", {{packed_special_shifted_chebyshev_polynomial_t, packed_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_t_out, packed_special_shifted_chebyshev_polynomial_t_scalar_out}}, of_special_shifted_chebyshev_polynomial_t, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_u", {{packed_special_shifted_chebyshev_polynomial_u, packed_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_u_out, packed_special_shifted_chebyshev_polynomial_u_scalar_out}}, of_special_shifted_chebyshev_polynomial_u, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_v", {{packed_special_shifted_chebyshev_polynomial_v, packed_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_v_out, packed_special_shifted_chebyshev_polynomial_v_scalar_out}}, of_special_shifted_chebyshev_polynomial_v, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_w", {{packed_special_shifted_chebyshev_polynomial_w, packed_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_w_out, packed_special_shifted_chebyshev_polynomial_w_scalar_out}}, of_special_shifted_chebyshev_polynomial_w, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.sinc", {{packed_special_sinc, NULL}, {NULL, NULL}, {packed_special_sinc_out, NULL}}, of_special_sinc, 1, "T", "(Tensor input)", -1, 0},
+    {"special.softmax", {{packed_special_softmax, NULL}, {NULL, NULL}, {packed_special_softmax_out, NULL}}, of_special_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
+    {"special.spherical_bessel_j0", {{packed_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {packed_special_spherical_bessel_j0_out, NULL}}, of_special_spherical_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
     {"special.xlog1py", {{packed_special_xlog1py, packed_special_xlog1py_scalar}, {NULL, NULL}, {packed_special_xlog1py_out, packed_special_xlog1py_scalar_out}}, of_special_xlog1py, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.xlogy", {{packed_special_xlogy, packed_special_xlogy_scalar}, {NULL, NULL}, {packed_special_xlogy_out, packed_special_xlogy_scalar_out}}, of_special_xlogy, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.zeta", {{packed_special_zeta, packed_special_zeta_scalar}, {NULL, NULL}, {packed_special_zeta_out, packed_special_zeta_scalar_out}}, of_special_zeta, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
@@ -8123,4 +8653,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 600;
+const int lt_operator_count = 632;

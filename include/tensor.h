@@ -1496,7 +1496,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_i0_(tensor_t *self);
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
@@ -2470,7 +2470,7 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `i0`.
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
 
@@ -2522,7 +2522,7 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
 
@@ -2541,6 +2541,166 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `softmax`.
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `log_softmax`.
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `logsumexp`.
+// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+// `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out);
+
+// exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out);
+
+// The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out);
+
+// The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `i0`.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `special.i1`.
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
+
+// The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out);
+
+// The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out);
+
+// The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // -------------------------------------------------------------------------------------------- neural network functions
 

@@ -2141,11 +2141,11 @@ export class Tensor extends Handle {
    */
   digamma_(): this;
   /**
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   i0(options?: { out?: Tensor | null }): Tensor;
   /**
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   i0_(): this;
   /**
@@ -5632,7 +5632,7 @@ export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tenso
 /** digamma, off the event loop. */
 export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+ * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
  */
 export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** i0, off the event loop. */
@@ -6522,7 +6522,7 @@ export namespace special {
   export function psiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `i0`.
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i0, off the event loop. */
@@ -6603,7 +6603,7 @@ export namespace special {
   /** special.i0e, off the event loop. */
   export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
    */
   export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i1, off the event loop. */
@@ -6630,6 +6630,240 @@ export namespace special {
   /** special.zeta, off the event loop. */
   export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `softmax`.
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.softmax, off the event loop. */
+  export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `log_softmax`.
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `logsumexp`.
+   * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+   * `keepdim` keeps reduced dimensions with size 1.
+   */
+  export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  /** special.logsumexp, off the event loop. */
+  export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function entr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.entr, off the event loop. */
+  export function entrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+   */
+  export function erfcx(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfcx, off the event loop. */
+  export function erfcxAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+   */
+  export function ndtr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.ndtr, off the event loop. */
+  export function ndtrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+   */
+  export function logNdtr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.logNdtr, off the event loop. */
+  export function logNdtrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+   */
+  export function ndtri(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.ndtri, off the event loop. */
+  export function ndtriAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  export function besselJ0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselJ0, off the event loop. */
+  export function besselJ0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function besselJ1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselJ1, off the event loop. */
+  export function besselJ1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function besselY0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselY0, off the event loop. */
+  export function besselY0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function besselY1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselY1, off the event loop. */
+  export function besselY1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `i0`.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselI0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselI0, off the event loop. */
+  export function modifiedBesselI0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `special.i1`.
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselI1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselI1, off the event loop. */
+  export function modifiedBesselI1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselK0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselK0, off the event loop. */
+  export function modifiedBesselK0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselK1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselK1, off the event loop. */
+  export function modifiedBesselK1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function scaledModifiedBesselK0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.scaledModifiedBesselK0, off the event loop. */
+  export function scaledModifiedBesselK0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function scaledModifiedBesselK1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.scaledModifiedBesselK1, off the event loop. */
+  export function scaledModifiedBesselK1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+   */
+  export function sphericalBesselJ0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.sphericalBesselJ0, off the event loop. */
+  export function sphericalBesselJ0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+   */
+  export function airyAi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.airyAi, off the event loop. */
+  export function airyAiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialT(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialT(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialT, off the event loop. */
+  export function chebyshevPolynomialTAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialTAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialU(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialU(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialU, off the event loop. */
+  export function chebyshevPolynomialUAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialUAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialV(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialV(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialV, off the event loop. */
+  export function chebyshevPolynomialVAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialVAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialW(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialW(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialW, off the event loop. */
+  export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.hermitePolynomialH, off the event loop. */
+  export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.hermitePolynomialHe, off the event loop. */
+  export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.laguerrePolynomialL, off the event loop. */
+  export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.legendrePolynomialP, off the event loop. */
+  export function legendrePolynomialPAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function legendrePolynomialPAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialT(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialT(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialT, off the event loop. */
+  export function shiftedChebyshevPolynomialTAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialTAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialU(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialU(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialU, off the event loop. */
+  export function shiftedChebyshevPolynomialUAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialUAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialV(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialV(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialV, off the event loop. */
+  export function shiftedChebyshevPolynomialVAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialVAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialW(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialW(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialW, off the event loop. */
+  export function shiftedChebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export { var_ as var };
 

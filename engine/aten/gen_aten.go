@@ -5061,6 +5061,384 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
+// SpecialEntr is the operator special.entr.
+func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialEntr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.entr", key)
+		return
+	}
+	r0, err = ops.SpecialEntr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialErfcx is the operator special.erfcx.
+func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialErfcx; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.erfcx", key)
+		return
+	}
+	r0, err = ops.SpecialErfcx(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialNdtr is the operator special.ndtr.
+func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialNdtr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.ndtr", key)
+		return
+	}
+	r0, err = ops.SpecialNdtr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialLogNdtr is the operator special.log_ndtr.
+func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialLogNdtr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.log_ndtr", key)
+		return
+	}
+	r0, err = ops.SpecialLogNdtr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialNdtri is the operator special.ndtri.
+func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialNdtri; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.ndtri", key)
+		return
+	}
+	r0, err = ops.SpecialNdtri(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselJ0 is the operator special.bessel_j0.
+func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselJ0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_j0", key)
+		return
+	}
+	r0, err = ops.SpecialBesselJ0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselJ1 is the operator special.bessel_j1.
+func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselJ1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_j1", key)
+		return
+	}
+	r0, err = ops.SpecialBesselJ1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselY0 is the operator special.bessel_y0.
+func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselY0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_y0", key)
+		return
+	}
+	r0, err = ops.SpecialBesselY0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselY1 is the operator special.bessel_y1.
+func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselY1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_y1", key)
+		return
+	}
+	r0, err = ops.SpecialBesselY1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
+func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialModifiedBesselK0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.modified_bessel_k0", key)
+		return
+	}
+	r0, err = ops.SpecialModifiedBesselK0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
+func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialModifiedBesselK1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.modified_bessel_k1", key)
+		return
+	}
+	r0, err = ops.SpecialModifiedBesselK1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
+func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.scaled_modified_bessel_k0", key)
+		return
+	}
+	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
+func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.scaled_modified_bessel_k1", key)
+		return
+	}
+	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
+func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.spherical_bessel_j0", key)
+		return
+	}
+	r0, err = ops.SpecialSphericalBesselJ0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialAiryAi is the operator special.airy_ai.
+func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialAiryAi; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.airy_ai", key)
+		return
+	}
+	r0, err = ops.SpecialAiryAi(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
+func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_t", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
+func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_u", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
+func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_v", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
+func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_w", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
+func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialHermitePolynomialH; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.hermite_polynomial_h", key)
+		return
+	}
+	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
+func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.hermite_polynomial_he", key)
+		return
+	}
+	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
+func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.laguerre_polynomial_l", key)
+		return
+	}
+	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
+func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.legendre_polynomial_p", key)
+		return
+	}
+	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
+func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_t", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
+func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_u", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
+func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_v", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
+func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_w", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
+	wrote(out)
+	return
+}
+
 // Diff is the operator diff.
 func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {

@@ -15,343 +15,370 @@ import (
 
 // formulas are the operators on tensors with gradients.
 var formulas = aten.Backend{
-	Add:                  recordAdd,
-	Sub:                  recordSub,
-	Rsub:                 recordRsub,
-	Mul:                  recordMul,
-	Div:                  recordDiv,
-	TrueDivide:           recordTrueDivide,
-	FloorDivide:          recordFloorDivide,
-	Remainder:            recordRemainder,
-	Fmod:                 recordFmod,
-	Pow:                  recordPow,
-	FloatPower:           recordFloatPower,
-	Neg:                  recordNeg,
-	Positive:             recordPositive,
-	Square:               recordSquare,
-	Reciprocal:           recordReciprocal,
-	Abs:                  recordAbs,
-	Sign:                 recordSign,
-	Sgn:                  recordSgn,
-	Copysign:             recordCopysign,
-	Addcmul:              recordAddcmul,
-	Addcdiv:              recordAddcdiv,
-	Lerp:                 recordLerp,
-	Eq:                   recordEq,
-	Ne:                   recordNe,
-	Lt:                   recordLt,
-	Le:                   recordLe,
-	Gt:                   recordGt,
-	Ge:                   recordGe,
-	Isposinf:             recordIsposinf,
-	Isneginf:             recordIsneginf,
-	Signbit:              recordSignbit,
-	ComplexParts:         recordComplexParts,
-	Polar:                recordPolar,
-	Real:                 recordReal,
-	Imag:                 recordImag,
-	ViewAsReal:           recordViewAsReal,
-	ViewAsComplex:        recordViewAsComplex,
-	Conj:                 recordConj,
-	ConjPhysical:         recordConjPhysical,
-	ResolveConj:          recordResolveConj,
-	ResolveNeg:           recordResolveNeg,
-	Angle:                recordAngle,
-	Clone:                recordClone,
-	Contiguous:           recordContiguous,
-	ToOptions:            recordToOptions,
-	Copy:                 recordCopy,
-	Fill:                 recordFill,
-	Zero:                 recordZero,
-	Resize:               recordResize,
-	NarrowCopy:           recordNarrowCopy,
-	ResizeAs:             recordResizeAs,
-	Set:                  recordSet,
-	SetTensor:            recordSetTensor,
-	SetTensorGeometry:    recordSetTensorGeometry,
-	SetStorage:           recordSetStorage,
-	SetStorageGeometry:   recordSetStorageGeometry,
-	FillDiagonal:         recordFillDiagonal,
-	Zeros:                recordZeros,
-	Ones:                 recordOnes,
-	Full:                 recordFull,
-	Empty:                recordEmpty,
-	ArangeStart:          recordArangeStart,
-	ArangeStartStep:      recordArangeStartStep,
-	Arange:               recordArange,
-	Range:                recordRange,
-	Linspace:             recordLinspace,
-	LinspaceTensorTensor: recordLinspaceTensorTensor,
-	LinspaceTensorScalar: recordLinspaceTensorScalar,
-	LinspaceScalarTensor: recordLinspaceScalarTensor,
-	Logspace:             recordLogspace,
-	LogspaceTensorTensor: recordLogspaceTensorTensor,
-	LogspaceTensorScalar: recordLogspaceTensorScalar,
-	LogspaceScalarTensor: recordLogspaceScalarTensor,
-	Eye:                  recordEye,
-	EyeM:                 recordEyeM,
-	Sqrt:                 recordSqrt,
-	Rsqrt:                recordRsqrt,
-	Exp:                  recordExp,
-	Exp2:                 recordExp2,
-	Expm1:                recordExpm1,
-	Log:                  recordLog,
-	Log2:                 recordLog2,
-	Log10:                recordLog10,
-	Log1p:                recordLog1p,
-	Sin:                  recordSin,
-	Cos:                  recordCos,
-	Tan:                  recordTan,
-	Asin:                 recordAsin,
-	Acos:                 recordAcos,
-	Atan:                 recordAtan,
-	Sinh:                 recordSinh,
-	Cosh:                 recordCosh,
-	Tanh:                 recordTanh,
-	Asinh:                recordAsinh,
-	Acosh:                recordAcosh,
-	Atanh:                recordAtanh,
-	Sigmoid:              recordSigmoid,
-	Atan2:                recordAtan2,
-	Hypot:                recordHypot,
-	IndexGet:             recordIndexGet,
-	IndexSet:             recordIndexSet,
-	IndexSetScalar:       recordIndexSetScalar,
-	IndexPut:             recordIndexPut,
-	IndexSelect:          recordIndexSelect,
-	MaskedSelect:         recordMaskedSelect,
-	MaskedFill:           recordMaskedFill,
-	MaskedScatter:        recordMaskedScatter,
-	Gather:               recordGather,
-	Take:                 recordTake,
-	TakeAlongDim:         recordTakeAlongDim,
-	Nonzero:              recordNonzero,
-	Put:                  recordPut,
-	Scatter:              recordScatter,
-	ScatterValue:         recordScatterValue,
-	ScatterReduceSource:  recordScatterReduceSource,
-	ScatterReduceValue:   recordScatterReduceValue,
-	ScatterAdd:           recordScatterAdd,
-	ScatterReduce:        recordScatterReduce,
-	IndexAdd:             recordIndexAdd,
-	IndexCopy:            recordIndexCopy,
-	IndexFill:            recordIndexFill,
-	IndexReduce:          recordIndexReduce,
-	Cat:                  recordCat,
-	Stack:                recordStack,
-	Hstack:               recordHstack,
-	Vstack:               recordVstack,
-	Dstack:               recordDstack,
-	ColumnStack:          recordColumnStack,
-	Combinations:         recordCombinations,
-	BlockDiag:            recordBlockDiag,
-	Repeat:               recordRepeat,
-	Flip:                 recordFlip,
-	Tril:                 recordTril,
-	Triu:                 recordTriu,
-	Diag:                 recordDiag,
-	DiagEmbed:            recordDiagEmbed,
-	Diagflat:             recordDiagflat,
-	DiagonalScatter:      recordDiagonalScatter,
-	SelectScatter:        recordSelectScatter,
-	SliceScatter:         recordSliceScatter,
-	AsStridedScatter:     recordAsStridedScatter,
-	ConstantPadNd:        recordConstantPadNd,
-	LogicalAnd:           recordLogicalAnd,
-	LogicalOr:            recordLogicalOr,
-	LogicalXor:           recordLogicalXor,
-	LogicalNot:           recordLogicalNot,
-	BitwiseAnd:           recordBitwiseAnd,
-	BitwiseOr:            recordBitwiseOr,
-	BitwiseXor:           recordBitwiseXor,
-	BitwiseNot:           recordBitwiseNot,
-	BitwiseLeftShift:     recordBitwiseLeftShift,
-	BitwiseRightShift:    recordBitwiseRightShift,
-	Matmul:               recordMatmul,
-	Mm:                   recordMm,
-	Bmm:                  recordBmm,
-	Mv:                   recordMv,
-	Dot:                  recordDot,
-	Vdot:                 recordVdot,
-	Inner:                recordInner,
-	Outer:                recordOuter,
-	Addmm:                recordAddmm,
-	Baddbmm:              recordBaddbmm,
-	Addbmm:               recordAddbmm,
-	Addmv:                recordAddmv,
-	Addr:                 recordAddr,
-	Tensordot:            recordTensordot,
-	TensordotDims:        recordTensordotDims,
-	Kron:                 recordKron,
-	Cdist:                recordCdist,
-	Rand:                 recordRand,
-	Randn:                recordRandn,
-	Randint:              recordRandint,
-	RandintHigh:          recordRandintHigh,
-	Randperm:             recordRandperm,
-	NormalTensors:        recordNormalTensors,
-	NormalSize:           recordNormalSize,
-	Bernoulli:            recordBernoulli,
-	BernoulliP:           recordBernoulliP,
-	Multinomial:          recordMultinomial,
-	Poisson:              recordPoisson,
-	FillUniform:          recordFillUniform,
-	FillNormal:           recordFillNormal,
-	FillRandom:           recordFillRandom,
-	FillRandomTo:         recordFillRandomTo,
-	FillRandomFrom:       recordFillRandomFrom,
-	FillBernoulli:        recordFillBernoulli,
-	FillBernoulliEach:    recordFillBernoulliEach,
-	FillExponential:      recordFillExponential,
-	FillCauchy:           recordFillCauchy,
-	FillLogNormal:        recordFillLogNormal,
-	FillGeometric:        recordFillGeometric,
-	Sum:                  recordSum,
-	Nansum:               recordNansum,
-	Prod:                 recordProd,
-	Mean:                 recordMean,
-	Nanmean:              recordNanmean,
-	Any:                  recordAny,
-	All:                  recordAll,
-	StdDim:               recordStdDim,
-	StdCorrection:        recordStdCorrection,
-	VarDim:               recordVarDim,
-	VarCorrection:        recordVarCorrection,
-	StdMeanCorrection:    recordStdMeanCorrection,
-	VarMeanCorrection:    recordVarMeanCorrection,
-	Norm:                 recordNorm,
-	NormName:             recordNormName,
-	Amax:                 recordAmax,
-	Amin:                 recordAmin,
-	Max:                  recordMax,
-	MaxDim:               recordMaxDim,
-	Min:                  recordMin,
-	MinDim:               recordMinDim,
-	Aminmax:              recordAminmax,
-	Argmax:               recordArgmax,
-	Argmin:               recordArgmin,
-	Floor:                recordFloor,
-	Ceil:                 recordCeil,
-	Trunc:                recordTrunc,
-	Round:                recordRound,
-	Frac:                 recordFrac,
-	ClampTensor:          recordClampTensor,
-	Clamp:                recordClamp,
-	ClampMin:             recordClampMin,
-	ClampMax:             recordClampMax,
-	Maximum:              recordMaximum,
-	Minimum:              recordMinimum,
-	Fmax:                 recordFmax,
-	Fmin:                 recordFmin,
-	Relu:                 recordRelu,
-	Where:                recordWhere,
-	Cumsum:               recordCumsum,
-	Cumprod:              recordCumprod,
-	Cummax:               recordCummax,
-	Cummin:               recordCummin,
-	Logcumsumexp:         recordLogcumsumexp,
-	Logsumexp:            recordLogsumexp,
-	Softmax:              recordSoftmax,
-	LogSoftmax:           recordLogSoftmax,
-	Sort:                 recordSort,
-	SortStable:           recordSortStable,
-	Msort:                recordMsort,
-	Topk:                 recordTopk,
-	Median:               recordMedian,
-	MedianDim:            recordMedianDim,
-	Nanmedian:            recordNanmedian,
-	NanmedianDim:         recordNanmedianDim,
-	Kthvalue:             recordKthvalue,
-	Mode:                 recordMode,
-	Searchsorted:         recordSearchsorted,
-	Bucketize:            recordBucketize,
-	Unique:               recordUnique,
-	UniqueConsecutive:    recordUniqueConsecutive,
-	Isin:                 recordIsin,
-	Erf:                  recordErf,
-	Erfc:                 recordErfc,
-	Erfinv:               recordErfinv,
-	Lgamma:               recordLgamma,
-	Digamma:              recordDigamma,
-	I0:                   recordI0,
-	Sinc:                 recordSinc,
-	Logit:                recordLogit,
-	Polygamma:            recordPolygamma,
-	Mvlgamma:             recordMvlgamma,
-	Igamma:               recordIgamma,
-	Igammac:              recordIgammac,
-	Logaddexp:            recordLogaddexp,
-	Logaddexp2:           recordLogaddexp2,
-	Xlogy:                recordXlogy,
-	Gcd:                  recordGcd,
-	Lcm:                  recordLcm,
-	Nextafter:            recordNextafter,
-	Heaviside:            recordHeaviside,
-	Ldexp:                recordLdexp,
-	Frexp:                recordFrexp,
-	NanToNum:             recordNanToNum,
-	Deg2rad:              recordDeg2rad,
-	Rad2deg:              recordRad2deg,
-	SpecialI0e:           recordSpecialI0e,
-	SpecialI1:            recordSpecialI1,
-	SpecialI1e:           recordSpecialI1e,
-	SpecialXlog1py:       recordSpecialXlog1py,
-	SpecialZeta:          recordSpecialZeta,
-	Diff:                 recordDiff,
-	Cross:                recordCross,
-	Bincount:             recordBincount,
-	Histc:                recordHistc,
-	Histogram:            recordHistogram,
-	HistogramEdges:       recordHistogramEdges,
-	Histogramdd:          recordHistogramdd,
-	HistogramddEdges:     recordHistogramddEdges,
-	Quantile:             recordQuantile,
-	Nanquantile:          recordNanquantile,
-	Renorm:               recordRenorm,
-	ShareMemory:          recordShareMemory,
-	View:                 recordView,
-	ViewDtype:            recordViewDtype,
-	ViewAs:               recordViewAs,
-	Reshape:              recordReshape,
-	ReshapeAs:            recordReshapeAs,
-	Flatten:              recordFlatten,
-	Unflatten:            recordUnflatten,
-	Ravel:                recordRavel,
-	TransposeMatrix:      recordTransposeMatrix,
-	Transpose:            recordTranspose,
-	Permute:              recordPermute,
-	Movedim:              recordMovedim,
-	MovedimList:          recordMovedimList,
-	TransposeAll:         recordTransposeAll,
-	TransposeLast:        recordTransposeLast,
-	AdjointMatrix:        recordAdjointMatrix,
-	Adjoint:              recordAdjoint,
-	Expand:               recordExpand,
-	ExpandAs:             recordExpandAs,
-	BroadcastTo:          recordBroadcastTo,
-	Squeeze:              recordSqueeze,
-	SqueezeDim:           recordSqueezeDim,
-	SqueezeDims:          recordSqueezeDims,
-	Unsqueeze:            recordUnsqueeze,
-	Narrow:               recordNarrow,
-	Select:               recordSelect,
-	Slice:                recordSlice,
-	AsStrided:            recordAsStrided,
-	Unfold:               recordUnfold,
-	Diagonal:             recordDiagonal,
-	Detach:               recordDetach,
-	Unbind:               recordUnbind,
-	Split:                recordSplit,
-	SplitWithSizes:       recordSplitWithSizes,
-	Chunk:                recordChunk,
-	TensorSplit:          recordTensorSplit,
-	TensorSplitIndices:   recordTensorSplitIndices,
-	Hsplit:               recordHsplit,
-	HsplitIndices:        recordHsplitIndices,
-	Vsplit:               recordVsplit,
-	VsplitIndices:        recordVsplitIndices,
-	Dsplit:               recordDsplit,
-	DsplitIndices:        recordDsplitIndices,
+	Add:                                recordAdd,
+	Sub:                                recordSub,
+	Rsub:                               recordRsub,
+	Mul:                                recordMul,
+	Div:                                recordDiv,
+	TrueDivide:                         recordTrueDivide,
+	FloorDivide:                        recordFloorDivide,
+	Remainder:                          recordRemainder,
+	Fmod:                               recordFmod,
+	Pow:                                recordPow,
+	FloatPower:                         recordFloatPower,
+	Neg:                                recordNeg,
+	Positive:                           recordPositive,
+	Square:                             recordSquare,
+	Reciprocal:                         recordReciprocal,
+	Abs:                                recordAbs,
+	Sign:                               recordSign,
+	Sgn:                                recordSgn,
+	Copysign:                           recordCopysign,
+	Addcmul:                            recordAddcmul,
+	Addcdiv:                            recordAddcdiv,
+	Lerp:                               recordLerp,
+	Eq:                                 recordEq,
+	Ne:                                 recordNe,
+	Lt:                                 recordLt,
+	Le:                                 recordLe,
+	Gt:                                 recordGt,
+	Ge:                                 recordGe,
+	Isposinf:                           recordIsposinf,
+	Isneginf:                           recordIsneginf,
+	Signbit:                            recordSignbit,
+	ComplexParts:                       recordComplexParts,
+	Polar:                              recordPolar,
+	Real:                               recordReal,
+	Imag:                               recordImag,
+	ViewAsReal:                         recordViewAsReal,
+	ViewAsComplex:                      recordViewAsComplex,
+	Conj:                               recordConj,
+	ConjPhysical:                       recordConjPhysical,
+	ResolveConj:                        recordResolveConj,
+	ResolveNeg:                         recordResolveNeg,
+	Angle:                              recordAngle,
+	Clone:                              recordClone,
+	Contiguous:                         recordContiguous,
+	ToOptions:                          recordToOptions,
+	Copy:                               recordCopy,
+	Fill:                               recordFill,
+	Zero:                               recordZero,
+	Resize:                             recordResize,
+	NarrowCopy:                         recordNarrowCopy,
+	ResizeAs:                           recordResizeAs,
+	Set:                                recordSet,
+	SetTensor:                          recordSetTensor,
+	SetTensorGeometry:                  recordSetTensorGeometry,
+	SetStorage:                         recordSetStorage,
+	SetStorageGeometry:                 recordSetStorageGeometry,
+	FillDiagonal:                       recordFillDiagonal,
+	Zeros:                              recordZeros,
+	Ones:                               recordOnes,
+	Full:                               recordFull,
+	Empty:                              recordEmpty,
+	ArangeStart:                        recordArangeStart,
+	ArangeStartStep:                    recordArangeStartStep,
+	Arange:                             recordArange,
+	Range:                              recordRange,
+	Linspace:                           recordLinspace,
+	LinspaceTensorTensor:               recordLinspaceTensorTensor,
+	LinspaceTensorScalar:               recordLinspaceTensorScalar,
+	LinspaceScalarTensor:               recordLinspaceScalarTensor,
+	Logspace:                           recordLogspace,
+	LogspaceTensorTensor:               recordLogspaceTensorTensor,
+	LogspaceTensorScalar:               recordLogspaceTensorScalar,
+	LogspaceScalarTensor:               recordLogspaceScalarTensor,
+	Eye:                                recordEye,
+	EyeM:                               recordEyeM,
+	Sqrt:                               recordSqrt,
+	Rsqrt:                              recordRsqrt,
+	Exp:                                recordExp,
+	Exp2:                               recordExp2,
+	Expm1:                              recordExpm1,
+	Log:                                recordLog,
+	Log2:                               recordLog2,
+	Log10:                              recordLog10,
+	Log1p:                              recordLog1p,
+	Sin:                                recordSin,
+	Cos:                                recordCos,
+	Tan:                                recordTan,
+	Asin:                               recordAsin,
+	Acos:                               recordAcos,
+	Atan:                               recordAtan,
+	Sinh:                               recordSinh,
+	Cosh:                               recordCosh,
+	Tanh:                               recordTanh,
+	Asinh:                              recordAsinh,
+	Acosh:                              recordAcosh,
+	Atanh:                              recordAtanh,
+	Sigmoid:                            recordSigmoid,
+	Atan2:                              recordAtan2,
+	Hypot:                              recordHypot,
+	IndexGet:                           recordIndexGet,
+	IndexSet:                           recordIndexSet,
+	IndexSetScalar:                     recordIndexSetScalar,
+	IndexPut:                           recordIndexPut,
+	IndexSelect:                        recordIndexSelect,
+	MaskedSelect:                       recordMaskedSelect,
+	MaskedFill:                         recordMaskedFill,
+	MaskedScatter:                      recordMaskedScatter,
+	Gather:                             recordGather,
+	Take:                               recordTake,
+	TakeAlongDim:                       recordTakeAlongDim,
+	Nonzero:                            recordNonzero,
+	Put:                                recordPut,
+	Scatter:                            recordScatter,
+	ScatterValue:                       recordScatterValue,
+	ScatterReduceSource:                recordScatterReduceSource,
+	ScatterReduceValue:                 recordScatterReduceValue,
+	ScatterAdd:                         recordScatterAdd,
+	ScatterReduce:                      recordScatterReduce,
+	IndexAdd:                           recordIndexAdd,
+	IndexCopy:                          recordIndexCopy,
+	IndexFill:                          recordIndexFill,
+	IndexReduce:                        recordIndexReduce,
+	Cat:                                recordCat,
+	Stack:                              recordStack,
+	Hstack:                             recordHstack,
+	Vstack:                             recordVstack,
+	Dstack:                             recordDstack,
+	ColumnStack:                        recordColumnStack,
+	Combinations:                       recordCombinations,
+	BlockDiag:                          recordBlockDiag,
+	Repeat:                             recordRepeat,
+	Flip:                               recordFlip,
+	Tril:                               recordTril,
+	Triu:                               recordTriu,
+	Diag:                               recordDiag,
+	DiagEmbed:                          recordDiagEmbed,
+	Diagflat:                           recordDiagflat,
+	DiagonalScatter:                    recordDiagonalScatter,
+	SelectScatter:                      recordSelectScatter,
+	SliceScatter:                       recordSliceScatter,
+	AsStridedScatter:                   recordAsStridedScatter,
+	ConstantPadNd:                      recordConstantPadNd,
+	LogicalAnd:                         recordLogicalAnd,
+	LogicalOr:                          recordLogicalOr,
+	LogicalXor:                         recordLogicalXor,
+	LogicalNot:                         recordLogicalNot,
+	BitwiseAnd:                         recordBitwiseAnd,
+	BitwiseOr:                          recordBitwiseOr,
+	BitwiseXor:                         recordBitwiseXor,
+	BitwiseNot:                         recordBitwiseNot,
+	BitwiseLeftShift:                   recordBitwiseLeftShift,
+	BitwiseRightShift:                  recordBitwiseRightShift,
+	Matmul:                             recordMatmul,
+	Mm:                                 recordMm,
+	Bmm:                                recordBmm,
+	Mv:                                 recordMv,
+	Dot:                                recordDot,
+	Vdot:                               recordVdot,
+	Inner:                              recordInner,
+	Outer:                              recordOuter,
+	Addmm:                              recordAddmm,
+	Baddbmm:                            recordBaddbmm,
+	Addbmm:                             recordAddbmm,
+	Addmv:                              recordAddmv,
+	Addr:                               recordAddr,
+	Tensordot:                          recordTensordot,
+	TensordotDims:                      recordTensordotDims,
+	Kron:                               recordKron,
+	Cdist:                              recordCdist,
+	Rand:                               recordRand,
+	Randn:                              recordRandn,
+	Randint:                            recordRandint,
+	RandintHigh:                        recordRandintHigh,
+	Randperm:                           recordRandperm,
+	NormalTensors:                      recordNormalTensors,
+	NormalSize:                         recordNormalSize,
+	Bernoulli:                          recordBernoulli,
+	BernoulliP:                         recordBernoulliP,
+	Multinomial:                        recordMultinomial,
+	Poisson:                            recordPoisson,
+	FillUniform:                        recordFillUniform,
+	FillNormal:                         recordFillNormal,
+	FillRandom:                         recordFillRandom,
+	FillRandomTo:                       recordFillRandomTo,
+	FillRandomFrom:                     recordFillRandomFrom,
+	FillBernoulli:                      recordFillBernoulli,
+	FillBernoulliEach:                  recordFillBernoulliEach,
+	FillExponential:                    recordFillExponential,
+	FillCauchy:                         recordFillCauchy,
+	FillLogNormal:                      recordFillLogNormal,
+	FillGeometric:                      recordFillGeometric,
+	Sum:                                recordSum,
+	Nansum:                             recordNansum,
+	Prod:                               recordProd,
+	Mean:                               recordMean,
+	Nanmean:                            recordNanmean,
+	Any:                                recordAny,
+	All:                                recordAll,
+	StdDim:                             recordStdDim,
+	StdCorrection:                      recordStdCorrection,
+	VarDim:                             recordVarDim,
+	VarCorrection:                      recordVarCorrection,
+	StdMeanCorrection:                  recordStdMeanCorrection,
+	VarMeanCorrection:                  recordVarMeanCorrection,
+	Norm:                               recordNorm,
+	NormName:                           recordNormName,
+	Amax:                               recordAmax,
+	Amin:                               recordAmin,
+	Max:                                recordMax,
+	MaxDim:                             recordMaxDim,
+	Min:                                recordMin,
+	MinDim:                             recordMinDim,
+	Aminmax:                            recordAminmax,
+	Argmax:                             recordArgmax,
+	Argmin:                             recordArgmin,
+	Floor:                              recordFloor,
+	Ceil:                               recordCeil,
+	Trunc:                              recordTrunc,
+	Round:                              recordRound,
+	Frac:                               recordFrac,
+	ClampTensor:                        recordClampTensor,
+	Clamp:                              recordClamp,
+	ClampMin:                           recordClampMin,
+	ClampMax:                           recordClampMax,
+	Maximum:                            recordMaximum,
+	Minimum:                            recordMinimum,
+	Fmax:                               recordFmax,
+	Fmin:                               recordFmin,
+	Relu:                               recordRelu,
+	Where:                              recordWhere,
+	Cumsum:                             recordCumsum,
+	Cumprod:                            recordCumprod,
+	Cummax:                             recordCummax,
+	Cummin:                             recordCummin,
+	Logcumsumexp:                       recordLogcumsumexp,
+	Logsumexp:                          recordLogsumexp,
+	Softmax:                            recordSoftmax,
+	LogSoftmax:                         recordLogSoftmax,
+	Sort:                               recordSort,
+	SortStable:                         recordSortStable,
+	Msort:                              recordMsort,
+	Topk:                               recordTopk,
+	Median:                             recordMedian,
+	MedianDim:                          recordMedianDim,
+	Nanmedian:                          recordNanmedian,
+	NanmedianDim:                       recordNanmedianDim,
+	Kthvalue:                           recordKthvalue,
+	Mode:                               recordMode,
+	Searchsorted:                       recordSearchsorted,
+	Bucketize:                          recordBucketize,
+	Unique:                             recordUnique,
+	UniqueConsecutive:                  recordUniqueConsecutive,
+	Isin:                               recordIsin,
+	Erf:                                recordErf,
+	Erfc:                               recordErfc,
+	Erfinv:                             recordErfinv,
+	Lgamma:                             recordLgamma,
+	Digamma:                            recordDigamma,
+	I0:                                 recordI0,
+	Sinc:                               recordSinc,
+	Logit:                              recordLogit,
+	Polygamma:                          recordPolygamma,
+	Mvlgamma:                           recordMvlgamma,
+	Igamma:                             recordIgamma,
+	Igammac:                            recordIgammac,
+	Logaddexp:                          recordLogaddexp,
+	Logaddexp2:                         recordLogaddexp2,
+	Xlogy:                              recordXlogy,
+	Gcd:                                recordGcd,
+	Lcm:                                recordLcm,
+	Nextafter:                          recordNextafter,
+	Heaviside:                          recordHeaviside,
+	Ldexp:                              recordLdexp,
+	Frexp:                              recordFrexp,
+	NanToNum:                           recordNanToNum,
+	Deg2rad:                            recordDeg2rad,
+	Rad2deg:                            recordRad2deg,
+	SpecialI0e:                         recordSpecialI0e,
+	SpecialI1:                          recordSpecialI1,
+	SpecialI1e:                         recordSpecialI1e,
+	SpecialXlog1py:                     recordSpecialXlog1py,
+	SpecialZeta:                        recordSpecialZeta,
+	SpecialEntr:                        recordSpecialEntr,
+	SpecialErfcx:                       recordSpecialErfcx,
+	SpecialNdtr:                        recordSpecialNdtr,
+	SpecialLogNdtr:                     recordSpecialLogNdtr,
+	SpecialNdtri:                       recordSpecialNdtri,
+	SpecialBesselJ0:                    recordSpecialBesselJ0,
+	SpecialBesselJ1:                    recordSpecialBesselJ1,
+	SpecialBesselY0:                    recordSpecialBesselY0,
+	SpecialBesselY1:                    recordSpecialBesselY1,
+	SpecialModifiedBesselK0:            recordSpecialModifiedBesselK0,
+	SpecialModifiedBesselK1:            recordSpecialModifiedBesselK1,
+	SpecialScaledModifiedBesselK0:      recordSpecialScaledModifiedBesselK0,
+	SpecialScaledModifiedBesselK1:      recordSpecialScaledModifiedBesselK1,
+	SpecialSphericalBesselJ0:           recordSpecialSphericalBesselJ0,
+	SpecialAiryAi:                      recordSpecialAiryAi,
+	SpecialChebyshevPolynomialT:        recordSpecialChebyshevPolynomialT,
+	SpecialChebyshevPolynomialU:        recordSpecialChebyshevPolynomialU,
+	SpecialChebyshevPolynomialV:        recordSpecialChebyshevPolynomialV,
+	SpecialChebyshevPolynomialW:        recordSpecialChebyshevPolynomialW,
+	SpecialHermitePolynomialH:          recordSpecialHermitePolynomialH,
+	SpecialHermitePolynomialHe:         recordSpecialHermitePolynomialHe,
+	SpecialLaguerrePolynomialL:         recordSpecialLaguerrePolynomialL,
+	SpecialLegendrePolynomialP:         recordSpecialLegendrePolynomialP,
+	SpecialShiftedChebyshevPolynomialT: recordSpecialShiftedChebyshevPolynomialT,
+	SpecialShiftedChebyshevPolynomialU: recordSpecialShiftedChebyshevPolynomialU,
+	SpecialShiftedChebyshevPolynomialV: recordSpecialShiftedChebyshevPolynomialV,
+	SpecialShiftedChebyshevPolynomialW: recordSpecialShiftedChebyshevPolynomialW,
+	Diff:                               recordDiff,
+	Cross:                              recordCross,
+	Bincount:                           recordBincount,
+	Histc:                              recordHistc,
+	Histogram:                          recordHistogram,
+	HistogramEdges:                     recordHistogramEdges,
+	Histogramdd:                        recordHistogramdd,
+	HistogramddEdges:                   recordHistogramddEdges,
+	Quantile:                           recordQuantile,
+	Nanquantile:                        recordNanquantile,
+	Renorm:                             recordRenorm,
+	ShareMemory:                        recordShareMemory,
+	View:                               recordView,
+	ViewDtype:                          recordViewDtype,
+	ViewAs:                             recordViewAs,
+	Reshape:                            recordReshape,
+	ReshapeAs:                          recordReshapeAs,
+	Flatten:                            recordFlatten,
+	Unflatten:                          recordUnflatten,
+	Ravel:                              recordRavel,
+	TransposeMatrix:                    recordTransposeMatrix,
+	Transpose:                          recordTranspose,
+	Permute:                            recordPermute,
+	Movedim:                            recordMovedim,
+	MovedimList:                        recordMovedimList,
+	TransposeAll:                       recordTransposeAll,
+	TransposeLast:                      recordTransposeLast,
+	AdjointMatrix:                      recordAdjointMatrix,
+	Adjoint:                            recordAdjoint,
+	Expand:                             recordExpand,
+	ExpandAs:                           recordExpandAs,
+	BroadcastTo:                        recordBroadcastTo,
+	Squeeze:                            recordSqueeze,
+	SqueezeDim:                         recordSqueezeDim,
+	SqueezeDims:                        recordSqueezeDims,
+	Unsqueeze:                          recordUnsqueeze,
+	Narrow:                             recordNarrow,
+	Select:                             recordSelect,
+	Slice:                              recordSlice,
+	AsStrided:                          recordAsStrided,
+	Unfold:                             recordUnfold,
+	Diagonal:                           recordDiagonal,
+	Detach:                             recordDetach,
+	Unbind:                             recordUnbind,
+	Split:                              recordSplit,
+	SplitWithSizes:                     recordSplitWithSizes,
+	Chunk:                              recordChunk,
+	TensorSplit:                        recordTensorSplit,
+	TensorSplitIndices:                 recordTensorSplitIndices,
+	Hsplit:                             recordHsplit,
+	HsplitIndices:                      recordHsplitIndices,
+	Vsplit:                             recordVsplit,
+	VsplitIndices:                      recordVsplitIndices,
+	Dsplit:                             recordDsplit,
+	DsplitIndices:                      recordDsplitIndices,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -4841,7 +4868,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.besselI1Gradient(s.grad(0), s.saved(self_), s.saved(result_))
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
 	}
 	return
@@ -4917,6 +4944,430 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 	}
+	return
+}
+
+func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.entr", "EntrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialEntr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
+		}
+	}
+	return
+}
+
+func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.erfcx", "ErfcxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialErfcx(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtr", "NdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
+		}
+	}
+	return
+}
+
+func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.log_ndtr", "LogNdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialLogNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtri", "NdtriBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialNdtri(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j0", "BesselJ0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j1", "BesselJ1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y0", "BesselY0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y1", "BesselY1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k0", "ModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k1", "ModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k0", "ScaledModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k1", "ScaledModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.spherical_bessel_j0", "NotImplemented", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialSphericalBesselJ0(out, self)
+	r.undifferentiable("special.spherical_bessel_j0", err, result)
+	return
+}
+
+func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.airy_ai", "NotImplemented", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialAiryAi(out, self)
+	r.undifferentiable("special.airy_ai", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_t", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_u", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_v", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_w", err, result)
+	return
+}
+
+func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.hermite_polynomial_h", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialHermitePolynomialH(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_h", err, result)
+	return
+}
+
+func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.hermite_polynomial_he", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialHermitePolynomialHe(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_he", err, result)
+	return
+}
+
+func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.laguerre_polynomial_l", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialLaguerrePolynomialL(out, x, n)
+	r.undifferentiable("special.laguerre_polynomial_l", err, result)
+	return
+}
+
+func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.legendre_polynomial_p", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialLegendrePolynomialP(out, x, n)
+	r.undifferentiable("special.legendre_polynomial_p", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_t", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_u", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_v", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_w", err, result)
 	return
 }
 

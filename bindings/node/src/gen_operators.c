@@ -6064,6 +6064,432 @@ static const lt_operator overloads_special_zeta[] = {
     {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
 };
 
+static tensor_status call_special_softmax(const lt_value *a, lt_value *r) { return tensor_special_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_special_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_special_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_softmax[] = {
+    {"special.softmax", arguments_special_softmax, results_special_softmax, 3, 3, 1, -1, {{call_special_softmax, NULL}, {NULL, NULL}, {call_special_softmax_out, NULL}}},
+};
+
+static tensor_status call_special_log_softmax(const lt_value *a, lt_value *r) { return tensor_special_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_special_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_special_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log_softmax[] = {
+    {"special.logSoftmax", arguments_special_log_softmax, results_special_log_softmax, 3, 3, 1, -1, {{call_special_log_softmax, NULL}, {NULL, NULL}, {call_special_log_softmax_out, NULL}}},
+};
+
+static tensor_status call_special_logsumexp(const lt_value *a, lt_value *r) { return tensor_special_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_special_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_special_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_logsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_special_logsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_logsumexp[] = {
+    {"special.logsumexp", arguments_special_logsumexp, results_special_logsumexp, 3, 3, 1, -1, {{call_special_logsumexp, NULL}, {NULL, NULL}, {call_special_logsumexp_out, NULL}}},
+};
+
+static tensor_status call_special_entr(const lt_value *a, lt_value *r) { return tensor_special_entr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_entr_out(const lt_value *a, lt_value *r) { return tensor_special_entr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_entr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_entr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_entr[] = {
+    {"special.entr", arguments_special_entr, results_special_entr, 1, 1, 1, -1, {{call_special_entr, NULL}, {NULL, NULL}, {call_special_entr_out, NULL}}},
+};
+
+static tensor_status call_special_erfcx(const lt_value *a, lt_value *r) { return tensor_special_erfcx(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_erfcx_out(const lt_value *a, lt_value *r) { return tensor_special_erfcx_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_erfcx[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_erfcx[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_erfcx[] = {
+    {"special.erfcx", arguments_special_erfcx, results_special_erfcx, 1, 1, 1, -1, {{call_special_erfcx, NULL}, {NULL, NULL}, {call_special_erfcx_out, NULL}}},
+};
+
+static tensor_status call_special_ndtr(const lt_value *a, lt_value *r) { return tensor_special_ndtr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_ndtr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_ndtr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_ndtr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_ndtr[] = {
+    {"special.ndtr", arguments_special_ndtr, results_special_ndtr, 1, 1, 1, -1, {{call_special_ndtr, NULL}, {NULL, NULL}, {call_special_ndtr_out, NULL}}},
+};
+
+static tensor_status call_special_log_ndtr(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_log_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_log_ndtr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_log_ndtr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log_ndtr[] = {
+    {"special.logNdtr", arguments_special_log_ndtr, results_special_log_ndtr, 1, 1, 1, -1, {{call_special_log_ndtr, NULL}, {NULL, NULL}, {call_special_log_ndtr_out, NULL}}},
+};
+
+static tensor_status call_special_ndtri(const lt_value *a, lt_value *r) { return tensor_special_ndtri(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_ndtri_out(const lt_value *a, lt_value *r) { return tensor_special_ndtri_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_ndtri[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_ndtri[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_ndtri[] = {
+    {"special.ndtri", arguments_special_ndtri, results_special_ndtri, 1, 1, 1, -1, {{call_special_ndtri, NULL}, {NULL, NULL}, {call_special_ndtri_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_j0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_j0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_j0[] = {
+    {"special.besselJ0", arguments_special_bessel_j0, results_special_bessel_j0, 1, 1, 1, -1, {{call_special_bessel_j0, NULL}, {NULL, NULL}, {call_special_bessel_j0_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_j1(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_j1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_j1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_j1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_j1[] = {
+    {"special.besselJ1", arguments_special_bessel_j1, results_special_bessel_j1, 1, 1, 1, -1, {{call_special_bessel_j1, NULL}, {NULL, NULL}, {call_special_bessel_j1_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_y0(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_y0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_y0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_y0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_y0[] = {
+    {"special.besselY0", arguments_special_bessel_y0, results_special_bessel_y0, 1, 1, 1, -1, {{call_special_bessel_y0, NULL}, {NULL, NULL}, {call_special_bessel_y0_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_y1(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_y1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_y1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_y1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_y1[] = {
+    {"special.besselY1", arguments_special_bessel_y1, results_special_bessel_y1, 1, 1, 1, -1, {{call_special_bessel_y1, NULL}, {NULL, NULL}, {call_special_bessel_y1_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_i0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_i0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_i0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_i0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_i0[] = {
+    {"special.modifiedBesselI0", arguments_special_modified_bessel_i0, results_special_modified_bessel_i0, 1, 1, 1, -1, {{call_special_modified_bessel_i0, NULL}, {NULL, NULL}, {call_special_modified_bessel_i0_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_i1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_i1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_i1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_i1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_i1[] = {
+    {"special.modifiedBesselI1", arguments_special_modified_bessel_i1, results_special_modified_bessel_i1, 1, 1, 1, -1, {{call_special_modified_bessel_i1, NULL}, {NULL, NULL}, {call_special_modified_bessel_i1_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_k0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_k0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_k0[] = {
+    {"special.modifiedBesselK0", arguments_special_modified_bessel_k0, results_special_modified_bessel_k0, 1, 1, 1, -1, {{call_special_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_modified_bessel_k0_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_k1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_k1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_k1[] = {
+    {"special.modifiedBesselK1", arguments_special_modified_bessel_k1, results_special_modified_bessel_k1, 1, 1, 1, -1, {{call_special_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_modified_bessel_k1_out, NULL}}},
+};
+
+static tensor_status call_special_scaled_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_scaled_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_scaled_modified_bessel_k0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_scaled_modified_bessel_k0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_scaled_modified_bessel_k0[] = {
+    {"special.scaledModifiedBesselK0", arguments_special_scaled_modified_bessel_k0, results_special_scaled_modified_bessel_k0, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k0_out, NULL}}},
+};
+
+static tensor_status call_special_scaled_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_scaled_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_scaled_modified_bessel_k1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_scaled_modified_bessel_k1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_scaled_modified_bessel_k1[] = {
+    {"special.scaledModifiedBesselK1", arguments_special_scaled_modified_bessel_k1, results_special_scaled_modified_bessel_k1, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k1_out, NULL}}},
+};
+
+static tensor_status call_special_spherical_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_spherical_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_spherical_bessel_j0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_spherical_bessel_j0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_spherical_bessel_j0[] = {
+    {"special.sphericalBesselJ0", arguments_special_spherical_bessel_j0, results_special_spherical_bessel_j0, 1, 1, 1, -1, {{call_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {call_special_spherical_bessel_j0_out, NULL}}},
+};
+
+static tensor_status call_special_airy_ai(const lt_value *a, lt_value *r) { return tensor_special_airy_ai(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_airy_ai_out(const lt_value *a, lt_value *r) { return tensor_special_airy_ai_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_airy_ai[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_airy_ai[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_airy_ai[] = {
+    {"special.airyAi", arguments_special_airy_ai, results_special_airy_ai, 1, 1, 1, -1, {{call_special_airy_ai, NULL}, {NULL, NULL}, {call_special_airy_ai_out, NULL}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_t[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_t[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_t[] = {
+    {"special.chebyshevPolynomialT", arguments_special_chebyshev_polynomial_t, results_special_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_t, call_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_t_out, call_special_chebyshev_polynomial_t_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_u[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_u[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_u[] = {
+    {"special.chebyshevPolynomialU", arguments_special_chebyshev_polynomial_u, results_special_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_u, call_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_u_out, call_special_chebyshev_polynomial_u_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_v[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_v[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_v[] = {
+    {"special.chebyshevPolynomialV", arguments_special_chebyshev_polynomial_v, results_special_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_v, call_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_v_out, call_special_chebyshev_polynomial_v_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_w[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_w[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_w[] = {
+    {"special.chebyshevPolynomialW", arguments_special_chebyshev_polynomial_w, results_special_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_w, call_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_w_out, call_special_chebyshev_polynomial_w_scalar_out}}},
+};
+
+static tensor_status call_special_hermite_polynomial_h(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_scalar(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_hermite_polynomial_h[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_hermite_polynomial_h[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_hermite_polynomial_h[] = {
+    {"special.hermitePolynomialH", arguments_special_hermite_polynomial_h, results_special_hermite_polynomial_h, 2, 2, 1, 1, {{call_special_hermite_polynomial_h, call_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_h_out, call_special_hermite_polynomial_h_scalar_out}}},
+};
+
+static tensor_status call_special_hermite_polynomial_he(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_scalar(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_hermite_polynomial_he[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_hermite_polynomial_he[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_hermite_polynomial_he[] = {
+    {"special.hermitePolynomialHe", arguments_special_hermite_polynomial_he, results_special_hermite_polynomial_he, 2, 2, 1, 1, {{call_special_hermite_polynomial_he, call_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_he_out, call_special_hermite_polynomial_he_scalar_out}}},
+};
+
+static tensor_status call_special_laguerre_polynomial_l(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_scalar(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_laguerre_polynomial_l[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_laguerre_polynomial_l[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_laguerre_polynomial_l[] = {
+    {"special.laguerrePolynomialL", arguments_special_laguerre_polynomial_l, results_special_laguerre_polynomial_l, 2, 2, 1, 1, {{call_special_laguerre_polynomial_l, call_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {call_special_laguerre_polynomial_l_out, call_special_laguerre_polynomial_l_scalar_out}}},
+};
+
+static tensor_status call_special_legendre_polynomial_p(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_scalar(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_legendre_polynomial_p[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_legendre_polynomial_p[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_legendre_polynomial_p[] = {
+    {"special.legendrePolynomialP", arguments_special_legendre_polynomial_p, results_special_legendre_polynomial_p, 2, 2, 1, 1, {{call_special_legendre_polynomial_p, call_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {call_special_legendre_polynomial_p_out, call_special_legendre_polynomial_p_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_t[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_t[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_t[] = {
+    {"special.shiftedChebyshevPolynomialT", arguments_special_shifted_chebyshev_polynomial_t, results_special_shifted_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_t, call_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_t_out, call_special_shifted_chebyshev_polynomial_t_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_u[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_u[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_u[] = {
+    {"special.shiftedChebyshevPolynomialU", arguments_special_shifted_chebyshev_polynomial_u, results_special_shifted_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_u, call_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_u_out, call_special_shifted_chebyshev_polynomial_u_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_v[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_v[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_v[] = {
+    {"special.shiftedChebyshevPolynomialV", arguments_special_shifted_chebyshev_polynomial_v, results_special_shifted_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_v, call_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_v_out, call_special_shifted_chebyshev_polynomial_v_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_w[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_w[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_w[] = {
+    {"special.shiftedChebyshevPolynomialW", arguments_special_shifted_chebyshev_polynomial_w, results_special_shifted_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_w, call_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_w_out, call_special_shifted_chebyshev_polynomial_w_scalar_out}}},
+};
+
 static tensor_status call_diff(const lt_value *a, lt_value *r) { return tensor_diff(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, &r[0].tensor); }
 static tensor_status call_diff_out(const lt_value *a, lt_value *r) { return tensor_diff_out(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, r[0].tensor); }
 static const lt_argument arguments_diff[] = {
@@ -7824,6 +8250,38 @@ const lt_entry lt_entries[] = {
     {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.softmax", overloads_special_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logSoftmax", overloads_special_log_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logsumexp", overloads_special_logsumexp, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.entr", overloads_special_entr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfcx", overloads_special_erfcx, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.ndtr", overloads_special_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logNdtr", overloads_special_log_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.ndtri", overloads_special_ndtri, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselJ0", overloads_special_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselJ1", overloads_special_bessel_j1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselY0", overloads_special_bessel_y0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselY1", overloads_special_bessel_y1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselI0", overloads_special_modified_bessel_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselI1", overloads_special_modified_bessel_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselK0", overloads_special_modified_bessel_k0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselK1", overloads_special_modified_bessel_k1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.scaledModifiedBesselK0", overloads_special_scaled_modified_bessel_k0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.scaledModifiedBesselK1", overloads_special_scaled_modified_bessel_k1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.sphericalBesselJ0", overloads_special_spherical_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.airyAi", overloads_special_airy_ai, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialT", overloads_special_chebyshev_polynomial_t, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialU", overloads_special_chebyshev_polynomial_u, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialV", overloads_special_chebyshev_polynomial_v, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialW", overloads_special_chebyshev_polynomial_w, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.hermitePolynomialH", overloads_special_hermite_polynomial_h, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.hermitePolynomialHe", overloads_special_hermite_polynomial_he, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.laguerrePolynomialL", overloads_special_laguerre_polynomial_l, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.legendrePolynomialP", overloads_special_legendre_polynomial_p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialT", overloads_special_shifted_chebyshev_polynomial_t, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialU", overloads_special_shifted_chebyshev_polynomial_u, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialV", overloads_special_shifted_chebyshev_polynomial_v, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialW", overloads_special_shifted_chebyshev_polynomial_w, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"trapezoid", overloads_trapezoid, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"trapz", overloads_trapz, 2, LT_AS_FUNCTION | LT_AS_ASYNC},

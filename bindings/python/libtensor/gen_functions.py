@@ -4767,7 +4767,7 @@ def digamma_(input):
 
 @_operator("i0")
 def i0(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -4776,7 +4776,7 @@ def i0(input, *, out=None):
 
 @_operator("i0", inplace=True)
 def i0_(input):
-    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
