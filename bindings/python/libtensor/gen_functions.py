@@ -4042,7 +4042,7 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     """
 
 
-@_operator("std_mean std_mean.dim std_mean.correction", results="std mean")
+@_operator("std_mean std_mean.dim std_mean.correction")
 def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """std_mean(Tensor input, bool unbiased=True)
     Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
@@ -4062,7 +4062,7 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """
 
 
-@_operator("var_mean var_mean.dim var_mean.correction", results="var mean")
+@_operator("var_mean var_mean.dim var_mean.correction")
 def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """var_mean(Tensor input, bool unbiased=True)
     Variance and mean of all elements; `unbiased` divides by one less than their number.
