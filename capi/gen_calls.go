@@ -435,6 +435,106 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // vander
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_c2c
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_r2c
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_c2r
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // fft.fftshift
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // fft.ifftshift
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // fft.fftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // fft.rfftfreq
 	func(c aten.Ctx, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))

@@ -3579,6 +3579,42 @@ export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: 
 export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+ * the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+ */
+export function fftC2c(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, forward: boolean, scale: number): Tensor;
+/** fftC2c, off the event loop. */
+export function fftC2cAsync(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+ * halves are to be had along one dimension.
+ */
+export function fftR2c(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, scale: number): Tensor;
+/** fftR2c, off the event loop. */
+export function fftR2cAsync(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+ */
+export function fftC2r(input: Tensor, options: { dim: Int; size: Int; scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int, size: Int, options?: { scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int, size: Int, scale: number): Tensor;
+/** fftC2r, off the event loop. */
+export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
 export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): void;
@@ -6449,6 +6485,306 @@ export function dsplitAsync(input: Tensor, sections: Int, options?: { signal?: S
 /** dsplit, off the event loop. */
 export function dsplitAsync(input: Tensor, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function dsplitAsync(input: Tensor, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export namespace fft {
+  /**
+   * The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+   * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function fft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fft, off the event loop. */
+  export function fftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+   * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ifft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifft, off the event loop. */
+  export function ifftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
+   * cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+   * once.
+   */
+  export function rfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfft, off the event loop. */
+  export function rfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
+   * as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
+   * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfft, off the event loop. */
+  export function irfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
+   * even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
+   * 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfft, off the event loop. */
+  export function hfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
+   * zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfft, off the event loop. */
+  export function ihfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
+   * that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function fft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fft2, off the event loop. */
+  export function fft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
+   * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+   * and rounded once.
+   */
+  export function fftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fftn, off the event loop. */
+  export function fftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+   * `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
+   * root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ifft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifft2, off the event loop. */
+  export function ifft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
+   * `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+   * and rounded once.
+   */
+  export function ifftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifftn, off the event loop. */
+  export function ifftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
+   * sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
+   * tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
+   * and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function rfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfft2, off the event loop. */
+  export function rfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
+   * or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+   * `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+   * once.
+   */
+  export function rfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfftn, off the event loop. */
+  export function rfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
+   * or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
+   * by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+   * dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfft2, off the event loop. */
+  export function irfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
+   * unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
+   * result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfftn, off the event loop. */
+  export function irfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
+   * to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
+   * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfft2, off the event loop. */
+  export function hfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
+   * that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
+   * one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
+   * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfftn, off the event loop. */
+  export function hfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
+   * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
+   * is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
+   * default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfft2, off the event loop. */
+  export function ihfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
+   * `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
+   * is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfftn, off the event loop. */
+  export function ihfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+   */
+  export function fftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
+  export function fftshift(input: Tensor, dim: Ints | null): Tensor;
+  /** fft.fftshift, off the event loop. */
+  export function fftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fftshift`.
+   */
+  export function ifftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
+  export function ifftshift(input: Tensor, dim: Ints | null): Tensor;
+  /** fft.ifftshift, off the event loop. */
+  export function ifftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+   */
+  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  /** fft.fftfreq, off the event loop. */
+  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+   */
+  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  /** fft.rfftfreq, off the event loop. */
+  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
 export namespace special {
   /**
    * Another name of `sigmoid`.

@@ -253,6 +253,13 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fft = lt.fft;
+const lt_fftC2c = lt.fftC2c;
+const lt_fftC2cAsync = lt.fftC2cAsync;
+const lt_fftC2r = lt.fftC2r;
+const lt_fftC2rAsync = lt.fftC2rAsync;
+const lt_fftR2c = lt.fftR2c;
+const lt_fftR2cAsync = lt.fftR2cAsync;
 const lt_fileWrite = lt.fileWrite;
 const lt_fileWriteAsync = lt.fileWriteAsync;
 const lt_fill = lt.fill;
@@ -1062,6 +1069,13 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fft as fft,
+  lt_fftC2c as fftC2c,
+  lt_fftC2cAsync as fftC2cAsync,
+  lt_fftC2r as fftC2r,
+  lt_fftC2rAsync as fftC2rAsync,
+  lt_fftR2c as fftR2c,
+  lt_fftR2cAsync as fftR2cAsync,
   lt_fileWrite as fileWrite,
   lt_fileWriteAsync as fileWriteAsync,
   lt_fill as fill,

@@ -1464,6 +1464,35 @@ def vander(x, N=None, increasing=False):
     """
 
 
+@_operator("fft_c2c")
+def fft_c2c(input, dim, forward=True, scale=1.0):
+    """The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+    the result are the innermost ones, by their strides in `input`. 16-bit dtypes are computed in complex64 and rounded once.
+
+    >>> torch.fft.fft(torch.tensor([1+0j, 0, 0, 0]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+
+
+@_operator("fft_r2c")
+def fft_r2c(input, dim, onesided=True, scale=1.0):
+    """The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+    halves are to be had along one dimension.
+
+    >>> torch.fft.rfft(torch.tensor([1., 0, 0, 0]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j])
+    """
+
+
+@_operator("fft_c2r")
+def fft_c2r(input, dim, size, scale=1.0):
+    """The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+
+    >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
+    tensor([1., 0., 0., 0.])
+    """
+
+
 @_operator("save")
 def save(path, structure, tensors, *, compact=False):
     """Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
