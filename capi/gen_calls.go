@@ -535,6 +535,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // fft.rfftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
+		return f.setTensors(err, r0)
+	}, // stft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
+		return f.setTensors(err, r0)
+	}, // istft
 	func(c aten.Ctx, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
@@ -1451,6 +1459,50 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.bartlett
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.blackman
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.cosine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // signal.windows.exponential
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.gaussian
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.general_cosine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.general_hamming
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.hamming
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.hann
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.kaiser
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.nuttall
 	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)

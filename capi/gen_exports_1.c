@@ -729,9 +729,52 @@ TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dty
   return status;
 }
 
+TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, const char *pad_mode, bool normalized, int32_t onesided, int32_t return_complex, int32_t align_to_window, tensor_t **out) {
+  LT_RESULT(out, "stft", "out");
+  lt_value a[11];
+  lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "stft", "self");
+  a[1].i = n_fft;
+  a[2].i = hop_length;
+  a[3].i = win_length;
+  LT_OPTIONAL(a[4], window, LT_TENSOR, "stft", "window");
+  a[5].i = center;
+  LT_TEXT(pad_mode, "stft", "pad_mode"); a[6].text = pad_mode;
+  a[7].i = normalized;
+  a[8].i = onesided;
+  a[9].i = return_complex;
+  a[10].i = align_to_window;
+  tensor_status status = lt_invoke(&frame, "stft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, bool normalized, int32_t onesided, int64_t length, bool return_complex, tensor_t **out) {
+  LT_RESULT(out, "istft", "out");
+  lt_value a[10];
+  lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "istft", "self");
+  a[1].i = n_fft;
+  a[2].i = hop_length;
+  a[3].i = win_length;
+  LT_OPTIONAL(a[4], window, LT_TENSOR, "istft", "window");
+  a[5].i = center;
+  a[6].i = normalized;
+  a[7].i = onesided;
+  a[8].i = length;
+  a[9].i = return_complex;
+  tensor_status status = lt_invoke(&frame, "istft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 154, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -743,7 +786,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -756,7 +799,7 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 154, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -769,7 +812,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors"); LT_RESULT(tensors_len, "load", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -785,7 +828,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors"); LT_RESULT(tensors_len, "load_bytes", "tensors_len");
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
@@ -800,7 +843,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_RESULT(names, "load_dict", "names"); LT_RESULT(names_len, "load_dict", "names_len");
   LT_RESULT(tensors, "load_dict", "tensors"); LT_RESULT(tensors_len, "load_dict", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -814,7 +857,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
 
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
   lt_value a[4];
-  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -826,7 +869,7 @@ TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const ch
 TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
   LT_RESULT(out, "safetensors_save", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].text = metadata;
@@ -842,7 +885,7 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
   LT_RESULT(tensors, "safetensors_load_file", "tensors"); LT_RESULT(tensors_len, "safetensors_load_file", "tensors_len");
   LT_RESULT(metadata, "safetensors_load_file", "metadata");
   lt_value a[3];
-  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
   LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
   a[2].i = mmap;
@@ -860,7 +903,7 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
   LT_RESULT(tensors, "safetensors_load", "tensors"); LT_RESULT(tensors_len, "safetensors_load", "tensors_len");
   LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
-  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
   tensor_status status = lt_invoke(&frame, "safetensors_load");
   if (status == TENSOR_OK) {
@@ -876,7 +919,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
   LT_RESULT(names, "safetensors_open", "names"); LT_RESULT(names_len, "safetensors_open", "names_len");
   LT_RESULT(tensors, "safetensors_open", "tensors"); LT_RESULT(tensors_len, "safetensors_open", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "safetensors_open");
   if (status == TENSOR_OK) {
@@ -889,7 +932,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
 
 TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_save", "path"); a[0].text = path;
   LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
   tensor_status status = lt_invoke(&frame, "npy_save");
@@ -899,7 +942,7 @@ TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self)
 TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "npy_save_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
   tensor_status status = lt_invoke(&frame, "npy_save_bytes");
   if (status == TENSOR_OK) {
@@ -911,7 +954,7 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
 TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out) {
   LT_RESULT(out, "npy_load", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_load", "path"); a[0].text = path;
   a[1].i = mmap;
   tensor_status status = lt_invoke(&frame, "npy_load");
@@ -924,7 +967,7 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out) {
   LT_RESULT(out, "npy_load_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npy_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npy_load_bytes");
   if (status == TENSOR_OK) {
@@ -936,7 +979,7 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
 TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
   LT_RESULT(out, "npy_length", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], head, LT_TENSOR, "npy_length", "head");
   tensor_status status = lt_invoke(&frame, "npy_length");
   if (status == TENSOR_OK) {
@@ -947,7 +990,7 @@ TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
 
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
   lt_value a[3];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_save", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "npz_save", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -958,7 +1001,7 @@ TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *na
 TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "npz_save_bytes", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "npz_save_bytes", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "npz_save_bytes");
@@ -972,7 +1015,7 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
   LT_RESULT(names, "npz_load", "names"); LT_RESULT(names_len, "npz_load", "names_len");
   LT_RESULT(tensors, "npz_load", "tensors"); LT_RESULT(tensors_len, "npz_load", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "npz_load");
   if (status == TENSOR_OK) {
@@ -986,7 +1029,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
   LT_RESULT(names, "npz_load_bytes", "names"); LT_RESULT(names_len, "npz_load_bytes", "names_len");
   LT_RESULT(tensors, "npz_load_bytes", "tensors"); LT_RESULT(tensors_len, "npz_load_bytes", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npz_load_bytes");
   if (status == TENSOR_OK) {
@@ -998,7 +1041,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
 
 TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data) {
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "file_write", "path"); a[0].text = path;
   LT_REQUIRED(a[1], data, LT_TENSOR, "file_write", "data");
   tensor_status status = lt_invoke(&frame, "file_write");
@@ -1008,7 +1051,7 @@ TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *dat
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -1019,7 +1062,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 173, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 175, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -1027,7 +1070,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 173, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -1037,7 +1080,7 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -1048,7 +1091,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 176, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -1056,7 +1099,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -1066,7 +1109,7 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -1077,7 +1120,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 175, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -1085,7 +1128,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -1095,7 +1138,7 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -1106,7 +1149,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -1114,7 +1157,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -1124,7 +1167,7 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -1135,7 +1178,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -1143,7 +1186,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -1153,7 +1196,7 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -1164,7 +1207,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -1172,7 +1215,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
@@ -1182,7 +1225,7 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
@@ -1193,7 +1236,7 @@ TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   return status;
@@ -1201,7 +1244,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   LT_OUTPUT(frame.out[0], out, "log2", "out");
   tensor_status status = lt_invoke(&frame, "log2");
@@ -1211,7 +1254,7 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
@@ -1222,7 +1265,7 @@ TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
@@ -1230,7 +1273,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
@@ -1240,7 +1283,7 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
@@ -1251,7 +1294,7 @@ TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   return status;
@@ -1259,7 +1302,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   LT_OUTPUT(frame.out[0], out, "log1p", "out");
   tensor_status status = lt_invoke(&frame, "log1p");
@@ -1269,7 +1312,7 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
@@ -1280,7 +1323,7 @@ TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
@@ -1288,7 +1331,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
@@ -1298,7 +1341,7 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
@@ -1309,7 +1352,7 @@ TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   return status;
@@ -1317,7 +1360,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   LT_OUTPUT(frame.out[0], out, "cos", "out");
   tensor_status status = lt_invoke(&frame, "cos");
@@ -1327,7 +1370,7 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
@@ -1338,7 +1381,7 @@ TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
@@ -1346,7 +1389,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
@@ -1356,7 +1399,7 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
@@ -1367,7 +1410,7 @@ TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   return status;
@@ -1375,7 +1418,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   LT_OUTPUT(frame.out[0], out, "asin", "out");
   tensor_status status = lt_invoke(&frame, "asin");
@@ -1385,7 +1428,7 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   if (status == TENSOR_OK) {
@@ -1396,7 +1439,7 @@ TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
@@ -1404,7 +1447,7 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   LT_OUTPUT(frame.out[0], out, "arcsin", "out");
   tensor_status status = lt_invoke(&frame, "arcsin");
@@ -1414,7 +1457,7 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   if (status == TENSOR_OK) {
@@ -1425,7 +1468,7 @@ TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   return status;
@@ -1433,7 +1476,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   LT_OUTPUT(frame.out[0], out, "acos", "out");
   tensor_status status = lt_invoke(&frame, "acos");
@@ -1443,7 +1486,7 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   if (status == TENSOR_OK) {
@@ -1454,7 +1497,7 @@ TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
@@ -1462,7 +1505,7 @@ TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   LT_OUTPUT(frame.out[0], out, "arccos", "out");
   tensor_status status = lt_invoke(&frame, "arccos");
@@ -1472,7 +1515,7 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   if (status == TENSOR_OK) {
@@ -1483,7 +1526,7 @@ TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 189, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   return status;
@@ -1491,7 +1534,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   LT_OUTPUT(frame.out[0], out, "atan", "out");
   tensor_status status = lt_invoke(&frame, "atan");
@@ -1501,7 +1544,7 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   if (status == TENSOR_OK) {
@@ -1512,7 +1555,7 @@ TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
@@ -1520,7 +1563,7 @@ TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   LT_OUTPUT(frame.out[0], out, "arctan", "out");
   tensor_status status = lt_invoke(&frame, "arctan");
@@ -1530,7 +1573,7 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   if (status == TENSOR_OK) {
@@ -1541,7 +1584,7 @@ TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   return status;
@@ -1549,7 +1592,7 @@ TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   LT_OUTPUT(frame.out[0], out, "sinh", "out");
   tensor_status status = lt_invoke(&frame, "sinh");
@@ -1559,7 +1602,7 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   if (status == TENSOR_OK) {
@@ -1570,7 +1613,7 @@ TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
@@ -1578,7 +1621,7 @@ TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   LT_OUTPUT(frame.out[0], out, "cosh", "out");
   tensor_status status = lt_invoke(&frame, "cosh");
@@ -1588,7 +1631,7 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   if (status == TENSOR_OK) {
@@ -1599,7 +1642,7 @@ TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   return status;
@@ -1607,7 +1650,7 @@ TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   LT_OUTPUT(frame.out[0], out, "tanh", "out");
   tensor_status status = lt_invoke(&frame, "tanh");
@@ -1617,7 +1660,7 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   if (status == TENSOR_OK) {
@@ -1628,7 +1671,7 @@ TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
@@ -1636,7 +1679,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   LT_OUTPUT(frame.out[0], out, "asinh", "out");
   tensor_status status = lt_invoke(&frame, "asinh");
@@ -1646,7 +1689,7 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   if (status == TENSOR_OK) {
@@ -1657,7 +1700,7 @@ TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   return status;
@@ -1665,7 +1708,7 @@ TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
   tensor_status status = lt_invoke(&frame, "arcsinh");
@@ -1675,7 +1718,7 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   if (status == TENSOR_OK) {
@@ -1686,7 +1729,7 @@ TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
@@ -1694,7 +1737,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   LT_OUTPUT(frame.out[0], out, "acosh", "out");
   tensor_status status = lt_invoke(&frame, "acosh");
@@ -1704,7 +1747,7 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   if (status == TENSOR_OK) {
@@ -1715,7 +1758,7 @@ TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   return status;
@@ -1723,7 +1766,7 @@ TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   LT_OUTPUT(frame.out[0], out, "arccosh", "out");
   tensor_status status = lt_invoke(&frame, "arccosh");
@@ -1733,7 +1776,7 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   if (status == TENSOR_OK) {
@@ -1744,7 +1787,7 @@ TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
@@ -1752,7 +1795,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   LT_OUTPUT(frame.out[0], out, "atanh", "out");
   tensor_status status = lt_invoke(&frame, "atanh");
@@ -1762,7 +1805,7 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   if (status == TENSOR_OK) {
@@ -1773,7 +1816,7 @@ TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   return status;
@@ -1781,7 +1824,7 @@ TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   LT_OUTPUT(frame.out[0], out, "arctanh", "out");
   tensor_status status = lt_invoke(&frame, "arctanh");
@@ -1791,7 +1834,7 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   if (status == TENSOR_OK) {
@@ -1802,7 +1845,7 @@ TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
@@ -1810,7 +1853,7 @@ TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
@@ -1820,7 +1863,7 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -1832,7 +1875,7 @@ TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 201, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -1841,7 +1884,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 201, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   LT_OUTPUT(frame.out[0], out, "atan2", "out");
@@ -1852,7 +1895,7 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -1864,7 +1907,7 @@ TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 202, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -1873,7 +1916,7 @@ TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 202, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
@@ -1884,7 +1927,7 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -1896,7 +1939,7 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 203, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -1905,7 +1948,7 @@ TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 203, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   LT_OUTPUT(frame.out[0], out, "hypot", "out");
@@ -1916,7 +1959,7 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
   LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
   tensor_status status = lt_invoke(&frame, "index_get");
@@ -1928,7 +1971,7 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
   LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
@@ -1938,7 +1981,7 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
   LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
@@ -1949,7 +1992,7 @@ TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_i
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "index_put", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -1963,7 +2006,7 @@ TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate) {
   lt_value a[4];
-  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -1975,7 +2018,7 @@ TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const
 TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "index_select", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
@@ -1988,7 +2031,7 @@ TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
@@ -2000,7 +2043,7 @@ TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t d
 TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
   LT_RESULT(out, "masked_select", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_select", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_select", "mask");
   tensor_status status = lt_invoke(&frame, "masked_select");
@@ -2012,7 +2055,7 @@ TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const tensor_t *mask, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_select", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_select", "mask");
   LT_OUTPUT(frame.out[0], out, "masked_select", "out");
@@ -2023,7 +2066,7 @@ TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "masked_fill", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
@@ -2037,7 +2080,7 @@ TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "masked_fill", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
@@ -2051,7 +2094,7 @@ TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const t
 
 TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mask, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
@@ -2061,7 +2104,7 @@ TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mas
 
 TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor_t *mask, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
@@ -2073,7 +2116,7 @@ TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "masked_scatter", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
@@ -2086,7 +2129,7 @@ TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *mask, const tensor_t *source) {
   lt_value a[3];
-  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
@@ -2097,7 +2140,7 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
   LT_RESULT(out, "gather", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gather", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "gather", "index");
@@ -2111,7 +2154,7 @@ TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const 
 
 TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gather", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "gather", "index");
@@ -2124,7 +2167,7 @@ TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, co
 TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "take", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "take", "index");
   tensor_status status = lt_invoke(&frame, "take");
@@ -2136,7 +2179,7 @@ TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index
 
 TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "take", "index");
   LT_OUTPUT(frame.out[0], out, "take", "out");
@@ -2147,7 +2190,7 @@ TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *i
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "take_along_dim", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take_along_dim", "self");
   LT_REQUIRED(a[1], indices, LT_TENSOR, "take_along_dim", "indices");
   a[2].i = dim;
@@ -2160,7 +2203,7 @@ TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "take_along_dim", "self");
   LT_REQUIRED(a[1], indices, LT_TENSOR, "take_along_dim", "indices");
   a[2].i = dim;
@@ -2172,7 +2215,7 @@ TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero", "self");
   tensor_status status = lt_invoke(&frame, "nonzero");
   if (status == TENSOR_OK) {
@@ -2183,7 +2226,7 @@ TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero", "self");
   LT_OUTPUT(frame.out[0], out, "nonzero", "out");
   tensor_status status = lt_invoke(&frame, "nonzero");
@@ -2193,7 +2236,7 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero_numpy", "self");
   tensor_status status = lt_invoke(&frame, "nonzero_numpy");
   if (status == TENSOR_OK) {
@@ -2205,7 +2248,7 @@ TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "argwhere", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argwhere", "self");
   tensor_status status = lt_invoke(&frame, "argwhere");
   if (status == TENSOR_OK) {
@@ -2217,7 +2260,7 @@ TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "put", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "put", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
   LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
@@ -2231,7 +2274,7 @@ TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index,
 
 TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate) {
   lt_value a[4];
-  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "put", "self");
   LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
   LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
@@ -2243,7 +2286,7 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter.src", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
@@ -2257,7 +2300,7 @@ TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, c
 
 TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
   lt_value a[4];
-  lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
@@ -2268,7 +2311,7 @@ TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const 
 
 TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
@@ -2281,7 +2324,7 @@ TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t di
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scatter.value", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
@@ -2295,7 +2338,7 @@ TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim,
 
 TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
   lt_value a[4];
-  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
@@ -2306,7 +2349,7 @@ TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, cons
 
 TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
@@ -2319,7 +2362,7 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.src_reduce", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
@@ -2334,7 +2377,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t
 
 TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
   lt_value a[5];
-  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
@@ -2346,7 +2389,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim,
 
 TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
@@ -2360,7 +2403,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.value_reduce", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
@@ -2375,7 +2418,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64
 
 TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce) {
   lt_value a[5];
-  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
@@ -2387,7 +2430,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
@@ -2401,7 +2444,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, i
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter_add", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
@@ -2415,7 +2458,7 @@ TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, c
 
 TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
   lt_value a[4];
-  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
@@ -2426,7 +2469,7 @@ TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const 
 
 TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
@@ -2439,7 +2482,7 @@ TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t di
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "scatter_reduce", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
@@ -2455,7 +2498,7 @@ TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim
 
 TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self) {
   lt_value a[6];
-  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
@@ -2468,7 +2511,7 @@ TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, con
 
 TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
@@ -2483,7 +2526,7 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -2498,7 +2541,7 @@ TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, con
 
 TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -2510,7 +2553,7 @@ TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const te
 
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -2524,7 +2567,7 @@ TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim,
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -2538,7 +2581,7 @@ TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, co
 
 TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
   lt_value a[4];
-  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -2549,7 +2592,7 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
 
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -2562,7 +2605,7 @@ TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2577,7 +2620,7 @@ TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, co
 TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2592,7 +2635,7 @@ TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t 
 
 TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value) {
   lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2603,7 +2646,7 @@ TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const t
 
 TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
   lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -2616,7 +2659,7 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -2632,7 +2675,7 @@ TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self) {
   lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -2645,7 +2688,7 @@ TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const
 
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -2660,7 +2703,7 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
   tensor_status status = lt_invoke(&frame, "where.condition");
   if (status == TENSOR_OK) {
@@ -2672,7 +2715,7 @@ TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tenso
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cat");
@@ -2684,7 +2727,7 @@ TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tens
 
 TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "cat", "out");
@@ -2695,7 +2738,7 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concat");
@@ -2707,7 +2750,7 @@ TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concat", "out");
@@ -2718,7 +2761,7 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concatenate", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concatenate");
@@ -2730,7 +2773,7 @@ TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int6
 
 TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concatenate", "out");
@@ -2741,7 +2784,7 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "stack", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "stack");
@@ -2753,7 +2796,7 @@ TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t te
 
 TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "stack", "out");
@@ -2764,7 +2807,7 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "hstack");
   if (status == TENSOR_OK) {
@@ -2775,7 +2818,7 @@ TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
@@ -2785,7 +2828,7 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "vstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "vstack");
   if (status == TENSOR_OK) {
@@ -2796,7 +2839,7 @@ TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "vstack", "out");
   tensor_status status = lt_invoke(&frame, "vstack");
@@ -2806,7 +2849,7 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "row_stack");
   if (status == TENSOR_OK) {
@@ -2817,7 +2860,7 @@ TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_
 
 TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
@@ -2827,7 +2870,7 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "dstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "dstack");
   if (status == TENSOR_OK) {
@@ -2838,43 +2881,10 @@ TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "dstack", "out");
   tensor_status status = lt_invoke(&frame, "dstack");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
-  LT_RESULT(out, "column_stack", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "column_stack");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  LT_OUTPUT(frame.out[0], out, "column_stack", "out");
-  tensor_status status = lt_invoke(&frame, "column_stack");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "atleast_1d", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_1d", "self");
-  tensor_status status = lt_invoke(&frame, "atleast_1d");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
   return status;
 }
 

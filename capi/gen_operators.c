@@ -2046,6 +2046,12 @@ static intptr_t packed_isreal(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_istft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_istft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].i, a[6].i, a[7].i, a[8].i, a[9].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_item(lt_value *a) { return tensor_item(a[0].pointer, (tensor_scalar *)&a[0].scalar); }
 
 static intptr_t packed_kaiser_window(lt_value *a) {
@@ -3500,6 +3506,72 @@ static intptr_t packed_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
 
 static intptr_t packed_sign_out(lt_value *a) { return tensor_sign_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_signal_windows_bartlett(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_bartlett(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_blackman(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_blackman(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_cosine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_cosine(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_exponential(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_exponential(a[0].i, a[1].pointer, a[2].f, a[3].i, a[4].i, a[5].i, a[6].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_gaussian(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_general_cosine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_general_hamming(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_hamming(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_hamming(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_hann(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_hann(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_kaiser(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_nuttall(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_nuttall(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_signbit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_signbit(a[0].pointer, &made);
@@ -3851,6 +3923,12 @@ static intptr_t packed_std_mean(lt_value *a) { return tensor_std_mean(a[0].point
 static intptr_t packed_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_stft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].i, a[6].text, a[7].i, a[8].i, a[9].i, a[10].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_storage_byteswap_(lt_value *a) { return tensor_storage_byteswap_(a[0].pointer, a[1].i); }
 
@@ -5772,6 +5850,19 @@ static const lt_parameter of_isreal[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_istft[] = {
+    {"input", 'T', 0, {0}},
+    {"n_fft", 'I', 0, {0}},
+    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, {0}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"normalized", 'B', LT_DEFAULT, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
+    {"length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"return_complex", 'B', LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_item[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6920,6 +7011,100 @@ static const lt_parameter of_sign[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_signal_windows_bartlett[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_blackman[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_cosine[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_exponential[] = {
+    {"M", 'I', 0, {0}},
+    {"center", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"tau", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_gaussian[] = {
+    {"M", 'I', 0, {0}},
+    {"std", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_general_cosine[] = {
+    {"M", 'I', 0, {0}},
+    {"a", 'E', LT_BY_NAME, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_general_hamming[] = {
+    {"M", 'I', 0, {0}},
+    {"alpha", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 0.54}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_hamming[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_hann[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_kaiser[] = {
+    {"M", 'I', 0, {0}},
+    {"beta", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 12.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_nuttall[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
 static const lt_parameter of_signbit[] = {
     {"input", 'T', 0, {0}},
 };
@@ -7151,6 +7336,20 @@ static const lt_parameter of_std_mean_dim[] = {
     {"dim", 'l', 0, {0}},
     {"unbiased", 'B', LT_DEFAULT, {.i = true}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_stft[] = {
+    {"input", 'T', 0, {0}},
+    {"n_fft", 'I', 0, {0}},
+    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, {0}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"pad_mode", 'U', LT_DEFAULT, {.text = "reflect"}},
+    {"normalized", 'B', LT_DEFAULT, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
+    {"return_complex", 'b', LT_DEFAULT, {.i = -1}},
+    {"align_to_window", 'b', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_storage_byteswap_[] = {
@@ -7904,6 +8103,7 @@ lt_operator lt_operators[] = {
     {"isneginf", {{packed_isneginf, NULL}, {NULL, NULL}, {packed_isneginf_out, NULL}}, of_isneginf, 1, "T", "(Tensor input)", -1, 0},
     {"isposinf", {{packed_isposinf, NULL}, {NULL, NULL}, {packed_isposinf_out, NULL}}, of_isposinf, 1, "T", "(Tensor input)", -1, 0},
     {"isreal", {{packed_isreal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_isreal, 1, "T", "(Tensor input)", -1, 0},
+    {"istft", {{packed_istft, NULL}, {NULL, NULL}, {NULL, NULL}}, of_istft, 10, "T", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, bool normalized=False, bool onesided=None, int length=None, bool return_complex=False)", -1, 0},
     {"item", {{packed_item, NULL}, {NULL, NULL}, {NULL, NULL}}, of_item, 1, "S", "(Tensor input)", -1, LT_BRIEF},
     {"kaiser_window", {{packed_kaiser_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_kaiser_window, 6, "T", "(int window_length, bool periodic=True, float beta=12.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"kron", {{packed_kron, NULL}, {NULL, NULL}, {packed_kron_out, NULL}}, of_kron, 2, "T", "(Tensor input, Tensor other)", -1, 0},
@@ -8104,6 +8304,17 @@ lt_operator lt_operators[] = {
     {"share_memory_", {{packed_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_share_memory_, 1, "", "(Tensor input)", 0, 0},
     {"sigmoid", {{packed_sigmoid, NULL}, {packed_sigmoid_, NULL}, {packed_sigmoid_out, NULL}}, of_sigmoid, 1, "T", "(Tensor input)", -1, 0},
     {"sign", {{packed_sign, NULL}, {packed_sign_, NULL}, {packed_sign_out, NULL}}, of_sign, 1, "T", "(Tensor input)", -1, 0},
+    {"signal.windows.bartlett", {{packed_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_bartlett, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.blackman", {{packed_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_blackman, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.cosine", {{packed_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_cosine, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.exponential", {{packed_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_exponential, 7, "T", "(int M, *, float center=None, float tau=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.gaussian", {{packed_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_gaussian, 6, "T", "(int M, *, float std=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.general_cosine", {{packed_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_general_cosine, 6, "T", "(int M, *, sequence of float a, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.general_hamming", {{packed_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_general_hamming, 6, "T", "(int M, *, float alpha=0.54, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.hamming", {{packed_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hamming, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.hann", {{packed_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hann, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.kaiser", {{packed_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_kaiser, 6, "T", "(int M, *, float beta=12.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.nuttall", {{packed_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_nuttall, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signbit", {{packed_signbit, NULL}, {NULL, NULL}, {packed_signbit_out, NULL}}, of_signbit, 1, "T", "(Tensor input)", -1, 0},
     {"sin", {{packed_sin, NULL}, {packed_sin_, NULL}, {packed_sin_out, NULL}}, of_sin, 1, "T", "(Tensor input)", -1, 0},
     {"sinc", {{packed_sinc, NULL}, {packed_sinc_, NULL}, {packed_sinc_out, NULL}}, of_sinc, 1, "T", "(Tensor input)", -1, 0},
@@ -8150,6 +8361,7 @@ lt_operator lt_operators[] = {
     {"std_mean", {{packed_std_mean, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean, 2, "TT", "(Tensor input, bool unbiased=True)", -1, 0},
     {"std_mean.correction", {{packed_std_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean_correction, 4, "TT", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, 0},
     {"std_mean.dim", {{packed_std_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean_dim, 4, "TT", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, 0},
+    {"stft", {{packed_stft, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stft, 11, "T", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool onesided=None, bool return_complex=None, bool align_to_window=None)", -1, 0},
     {"storage_byteswap_", {{packed_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_byteswap_, 2, "", "(Storage input, dtype dtype)", 0, 0},
     {"storage_clone", {{packed_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_clone, 1, "W", "(Storage input)", -1, 0},
     {"storage_copy_", {{packed_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_copy_, 2, "", "(Storage input, Storage source)", 0, 0},
@@ -8240,4 +8452,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 595;
+const int lt_operator_count = 608;

@@ -763,6 +763,38 @@ export class Tensor extends Handle {
   newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
   newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
   /**
+   * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+   * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+   * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+   * on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+   * (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+   * dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+   */
+  stft(nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
+  /**
+   * The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+   * and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+   * result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+   */
+  istft(nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
+  /**
    * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
    */
   sqrt(options?: { out?: Tensor | null }): Tensor;
@@ -3614,6 +3646,63 @@ export function fftC2r(input: Tensor, dim: Int, size: Int, scale: number): Tenso
 export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+ * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+ * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+ * on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+ * (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+ * dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+ */
+export function stft(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
+/** stft, off the event loop. */
+export function stftAsync(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+ * and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+ * result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+ */
+export function istft(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
+/** istft, off the event loop. */
+export function istftAsync(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
@@ -6784,6 +6873,90 @@ export namespace fft {
   /** fft.rfftfreq, off the event loop. */
   export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
+export namespace signal {
+  export namespace windows {
+    /**
+     * Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+     * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.bartlett, off the event loop. */
+    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
+     * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.blackman, off the event loop. */
+    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
+     * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.cosine, off the event loop. */
+    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
+     * has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
+     * or float64, the default dtype unless given.
+     */
+    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.exponential, off the event loop. */
+    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
+     * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.gaussian, off the event loop. */
+    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
+     * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.generalCosine, off the event loop. */
+    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
+     * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.generalHamming, off the event loop. */
+    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
+     * periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.hamming, off the event loop. */
+    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+     * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.hann, off the event loop. */
+    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
+     * is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
+     * dtype unless given.
+     */
+    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.kaiser, off the event loop. */
+    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
+     * samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
+     * float64, the default dtype unless given.
+     */
+    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.nuttall, off the event loop. */
+    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+  }
 }
 export namespace special {
   /**

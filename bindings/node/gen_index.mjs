@@ -392,6 +392,8 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_istft = lt.istft;
+const lt_istftAsync = lt.istftAsync;
 const lt_kaiserWindow = lt.kaiserWindow;
 const lt_kaiserWindowAsync = lt.kaiserWindowAsync;
 const lt_kron = lt.kron;
@@ -680,6 +682,7 @@ const lt_sigmoid = lt.sigmoid;
 const lt_sigmoidAsync = lt.sigmoidAsync;
 const lt_sign = lt.sign;
 const lt_signAsync = lt.signAsync;
+const lt_signal = lt.signal;
 const lt_signbit = lt.signbit;
 const lt_signbitAsync = lt.signbitAsync;
 const lt_sin = lt.sin;
@@ -715,6 +718,8 @@ const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
 const lt_stdMeanAsync = lt.stdMeanAsync;
+const lt_stft = lt.stft;
+const lt_stftAsync = lt.stftAsync;
 const lt_storageFromDescriptor = lt.storageFromDescriptor;
 const lt_storageFromFile = lt.storageFromFile;
 const lt_storageNew = lt.storageNew;
@@ -1208,6 +1213,8 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_istft as istft,
+  lt_istftAsync as istftAsync,
   lt_kaiserWindow as kaiserWindow,
   lt_kaiserWindowAsync as kaiserWindowAsync,
   lt_kron as kron,
@@ -1496,6 +1503,7 @@ export {
   lt_sigmoidAsync as sigmoidAsync,
   lt_sign as sign,
   lt_signAsync as signAsync,
+  lt_signal as signal,
   lt_signbit as signbit,
   lt_signbitAsync as signbitAsync,
   lt_sin as sin,
@@ -1531,6 +1539,8 @@ export {
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
   lt_stdMeanAsync as stdMeanAsync,
+  lt_stft as stft,
+  lt_stftAsync as stftAsync,
   lt_storageFromDescriptor as storageFromDescriptor,
   lt_storageFromFile as storageFromFile,
   lt_storageNew as storageNew,

@@ -1637,6 +1637,26 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
+// Stft is the operator stft.
+func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if does := backend(key).Stft; does != nil {
+			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+		}
+	}
+	return composed.Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+}
+
+// Istft is the operator istft.
+func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if does := backend(key).Istft; does != nil {
+			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
+		}
+	}
+	return composed.Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
+}
+
 // Save is the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
@@ -4548,6 +4568,61 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	r0, err = ops.LogSoftmax(out, self, dim, d)
 	wrote(out)
 	return
+}
+
+// SignalWindowsBartlett is the operator signal.windows.bartlett.
+func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsBartlett(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsBlackman is the operator signal.windows.blackman.
+func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsBlackman(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsCosine is the operator signal.windows.cosine.
+func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsCosine(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsExponential is the operator signal.windows.exponential.
+func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
+}
+
+// SignalWindowsGaussian is the operator signal.windows.gaussian.
+func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralCosine is the operator signal.windows.general_cosine.
+func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralHamming is the operator signal.windows.general_hamming.
+func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
+}
+
+// SignalWindowsHamming is the operator signal.windows.hamming.
+func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsHamming(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsHann is the operator signal.windows.hann.
+func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsHann(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsKaiser is the operator signal.windows.kaiser.
+func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
+}
+
+// SignalWindowsNuttall is the operator signal.windows.nuttall.
+func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
 
 // Sort is the operator sort.

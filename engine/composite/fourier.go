@@ -48,6 +48,8 @@ func manyDims(c aten.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, n
 func (f *fourier) arrange() error {
 	n := int64(f.self.Dim())
 	switch {
+	case !slices.Contains([]string{"", "backward", "ortho", "forward"}, f.norm):
+		return status.Runtimef("%s: Invalid normalization mode: %q; use \"backward\", \"ortho\" or \"forward\"", f.Op, f.norm)
 	case f.dims != nil && f.sizes != nil && len(f.dims) != len(f.sizes):
 		return status.Runtimef("%s: When given, dim and shape arguments must have the same length, but got dim=%v and s=%v", f.Op, f.dims, f.sizes)
 	case int64(len(f.sizes)) > n:
@@ -173,6 +175,21 @@ func (f *fourier) all() []int64 {
 	return sizes
 }
 
+// delivered hands t over, or writes it to out, which may be wider or narrower than the result.
+func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if f.Err == nil && f.out != nil {
+		d := f.out.DType()
+		switch {
+		case t.DType().IsComplex() && !d.IsComplex():
+			return nil, status.Runtimef("%s: expects a complex output tensor, but got %v", f.Op, d)
+		case !t.DType().IsComplex() && !d.IsFloatingPoint():
+			return nil, status.Runtimef("%s: expects a floating point output tensor, but got %v", f.Op, d)
+		}
+		t = f.cast(t, d)
+	}
+	return f.result(f.out, t)
+}
+
 // complex transforms complex numbers, and real ones along several dimensions.
 func (f *fourier) complex() (*tensor.Tensor, error) {
 	defer f.Close()
@@ -184,7 +201,7 @@ func (f *fourier) complex() (*tensor.Tensor, error) {
 		t = f.cast(t, t.DType().ToComplex())
 	}
 	t = f.resized(t, f.all())
-	return f.result(f.out, f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims, f.forward, f.scale(f.points())) }))
+	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims, f.forward, f.scale(f.points())) }))
 }
 
 // complexOrReal transforms along one dimension, real numbers at half the cost.
@@ -199,7 +216,7 @@ func (f *fourier) complexOrReal() (*tensor.Tensor, error) {
 func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
 	defer f.Close()
 	if f.self.DType().IsComplex() {
-		return nil, status.Runtimef("%s: expects a real-valued input tensor, but got %v", f.Op, f.self.DType())
+		return nil, status.Typef("%s: expects a real-valued input tensor, but got %v", f.Op, f.self.DType())
 	}
 	if err := f.nonempty(true); err != nil {
 		return nil, err
@@ -207,7 +224,7 @@ func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
 	t := f.resized(f.floating(), f.all())
 	scale := f.scale(f.points())
 	if f.forward {
-		return f.result(f.out, f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims, onesided, scale) }))
+		return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims, onesided, scale) }))
 	}
 	last := len(f.dims) - 1
 	t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims[last:], onesided, scale) })
@@ -215,7 +232,7 @@ func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
 	if last > 0 {
 		t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims[:last], false, 1) })
 	}
-	return f.result(f.out, t)
+	return f.delivered(t)
 }
 
 // toReal transforms half of Hermitian numbers to real ones.
@@ -250,5 +267,5 @@ func (f *fourier) toReal() (*tensor.Tensor, error) {
 	if f.forward {
 		t = f.view(f.c.Conj, t)
 	}
-	return f.result(f.out, f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2r(t, f.dims[last], n, scale) }))
+	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2r(t, f.dims[last], n, scale) }))
 }

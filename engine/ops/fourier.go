@@ -113,18 +113,22 @@ func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtyp
 			batch = append(batch, i)
 		}
 	}
-	order := append(byStride(self, batch), dims...)
-	strides := make([]int64, len(sizes))
-	step := int64(1)
-	for _, i := range slices.Backward(order) {
-		strides[i] = step
-		step *= sizes[i]
+	var strides []int64
+	if self.Numel() > 0 {
+		strides = make([]int64, len(sizes))
+		step := int64(1)
+		for _, i := range slices.Backward(append(byStride(self, batch), dims...)) {
+			strides[i] = step
+			step *= sizes[i]
+		}
 	}
 	from := s.computed(self)
 	out := s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d, self.Device()) })
 	to := out
 	if d != d.Compute() {
-		to = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d.Compute(), self.Device()) })
+		to = s.Step(func() (*tensor.Tensor, error) {
+			return tensor.EmptyStrided(op, sizes, strides, d.Compute(), self.Device())
+		})
 	}
 	slices.Reverse(dims)
 	s.Do(func() error {

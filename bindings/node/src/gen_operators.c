@@ -2128,6 +2128,47 @@ static const lt_operator overloads_fft_rfftfreq[] = {
     {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
 };
 
+static tensor_status call_stft(const lt_value *a, lt_value *r) { return tensor_stft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].text, a[7].i, (int32_t)a[8].i, (int32_t)a[9].i, (int32_t)a[10].i, &r[0].tensor); }
+static const lt_argument arguments_stft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nFft", LT_INT, 0, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"padMode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"returnComplex", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"alignToWindow", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_stft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_stft[] = {
+    {"stft", arguments_stft, results_stft, 11, 11, 1, -1, {{call_stft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_istft(const lt_value *a, lt_value *r) { return tensor_istft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].i, (int32_t)a[7].i, a[8].i, a[9].i, &r[0].tensor); }
+static const lt_argument arguments_istft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nFft", LT_INT, 0, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"length", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"returnComplex", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_istft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_istft[] = {
+    {"istft", arguments_istft, results_istft, 10, 10, 1, -1, {{call_istft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
 static const lt_argument arguments_save[] = {
     {"path", LT_STR, 0, {0}},
@@ -5477,6 +5518,177 @@ static const lt_operator overloads_log_softmax[] = {
     {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
 };
 
+static tensor_status call_signal_windows_bartlett(const lt_value *a, lt_value *r) { return tensor_signal_windows_bartlett(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_bartlett[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_bartlett[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_bartlett[] = {
+    {"signal.windows.bartlett", arguments_signal_windows_bartlett, results_signal_windows_bartlett, 5, 1, 1, -1, {{call_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_blackman(const lt_value *a, lt_value *r) { return tensor_signal_windows_blackman(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_blackman[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_blackman[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_blackman[] = {
+    {"signal.windows.blackman", arguments_signal_windows_blackman, results_signal_windows_blackman, 5, 1, 1, -1, {{call_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_cosine(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_cosine[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_cosine[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_cosine[] = {
+    {"signal.windows.cosine", arguments_signal_windows_cosine, results_signal_windows_cosine, 5, 1, 1, -1, {{call_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_exponential(const lt_value *a, lt_value *r) { return tensor_signal_windows_exponential(a[0].i, a[1].number, a[2].f, a[3].i, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_exponential[] = {
+    {"M", LT_INT, 0, {0}},
+    {"center", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"tau", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_exponential[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_exponential[] = {
+    {"signal.windows.exponential", arguments_signal_windows_exponential, results_signal_windows_exponential, 7, 1, 1, -1, {{call_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_gaussian(const lt_value *a, lt_value *r) { return tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_gaussian[] = {
+    {"M", LT_INT, 0, {0}},
+    {"std", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_gaussian[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_gaussian[] = {
+    {"signal.windows.gaussian", arguments_signal_windows_gaussian, results_signal_windows_gaussian, 6, 1, 1, -1, {{call_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_general_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_general_cosine[] = {
+    {"M", LT_INT, 0, {0}},
+    {"coefficients", LT_FLOAT, LT_IS_LIST | LT_IS_KEYWORD, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_general_cosine[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_general_cosine[] = {
+    {"signal.windows.generalCosine", arguments_signal_windows_general_cosine, results_signal_windows_general_cosine, 6, 1, 1, -1, {{call_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_general_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_general_hamming[] = {
+    {"M", LT_INT, 0, {0}},
+    {"alpha", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 0.54}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_general_hamming[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_general_hamming[] = {
+    {"signal.windows.generalHamming", arguments_signal_windows_general_hamming, results_signal_windows_general_hamming, 6, 1, 1, -1, {{call_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_hamming(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_hamming[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_hamming[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_hamming[] = {
+    {"signal.windows.hamming", arguments_signal_windows_hamming, results_signal_windows_hamming, 5, 1, 1, -1, {{call_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_hann(const lt_value *a, lt_value *r) { return tensor_signal_windows_hann(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_hann[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_hann[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_hann[] = {
+    {"signal.windows.hann", arguments_signal_windows_hann, results_signal_windows_hann, 5, 1, 1, -1, {{call_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_kaiser(const lt_value *a, lt_value *r) { return tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_kaiser[] = {
+    {"M", LT_INT, 0, {0}},
+    {"beta", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 12.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_kaiser[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_kaiser[] = {
+    {"signal.windows.kaiser", arguments_signal_windows_kaiser, results_signal_windows_kaiser, 6, 1, 1, -1, {{call_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_nuttall(const lt_value *a, lt_value *r) { return tensor_signal_windows_nuttall(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_nuttall[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_nuttall[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_nuttall[] = {
+    {"signal.windows.nuttall", arguments_signal_windows_nuttall, results_signal_windows_nuttall, 5, 1, 1, -1, {{call_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_sort[] = {
@@ -7801,6 +8013,8 @@ const lt_entry lt_entries[] = {
     {"fft.ifftshift", overloads_fft_ifftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fft.fftfreq", overloads_fft_fftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fft.rfftfreq", overloads_fft_rfftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"stft", overloads_stft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"istft", overloads_istft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -8031,6 +8245,17 @@ const lt_entry lt_entries[] = {
     {"logsumexp", overloads_logsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"softmax", overloads_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"logSoftmax", overloads_log_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"signal.windows.bartlett", overloads_signal_windows_bartlett, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.blackman", overloads_signal_windows_blackman, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.cosine", overloads_signal_windows_cosine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.exponential", overloads_signal_windows_exponential, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.gaussian", overloads_signal_windows_gaussian, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.generalCosine", overloads_signal_windows_general_cosine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.generalHamming", overloads_signal_windows_general_hamming, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.hamming", overloads_signal_windows_hamming, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.hann", overloads_signal_windows_hann, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.kaiser", overloads_signal_windows_kaiser, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.nuttall", overloads_signal_windows_nuttall, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sort", overloads_sort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argsort", overloads_argsort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"msort", overloads_msort, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
