@@ -488,6 +488,114 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // vander
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_c2c
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_r2c
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_c2r
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // fft.fftshift
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // fft.ifftshift
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // fft.fftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // fft.rfftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
+		return f.setTensors(err, r0)
+	}, // stft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
+		return f.setTensors(err, r0)
+	}, // istft
 	func(c aten.Ctx, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
@@ -1404,6 +1512,50 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.bartlett
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.blackman
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.cosine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // signal.windows.exponential
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.gaussian
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.general_cosine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.general_hamming
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.hamming
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.hann
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.kaiser
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.nuttall
 	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)

@@ -1202,6 +1202,196 @@ static intptr_t packed_eye_m_out(lt_value *a) { return tensor_eye_m_out(a[0].i, 
 
 static intptr_t packed_fail_allocation(lt_value *a) { return tensor_fail_allocation(a[0].i); }
 
+static intptr_t packed_fft_fft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fft_out(lt_value *a) { return tensor_fft_fft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_fft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fft2_out(lt_value *a) { return tensor_fft_fft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_fftfreq(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fftfreq(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fftfreq_out(lt_value *a) { return tensor_fft_fftfreq_out(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, a[5].pointer); }
+
+static intptr_t packed_fft_fftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fftn_out(lt_value *a) { return tensor_fft_fftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_fftshift(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fftshift(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_hfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfft_out(lt_value *a) { return tensor_fft_hfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_hfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_hfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfft2_out(lt_value *a) { return tensor_fft_hfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_hfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_hfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfftn_out(lt_value *a) { return tensor_fft_hfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ifft_out(lt_value *a) { return tensor_fft_ifft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ifft2_out(lt_value *a) { return tensor_fft_ifft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ifftn_out(lt_value *a) { return tensor_fft_ifftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifftshift(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifftshift(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ihfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfft_out(lt_value *a) { return tensor_fft_ihfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ihfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ihfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfft2_out(lt_value *a) { return tensor_fft_ihfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ihfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ihfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfftn_out(lt_value *a) { return tensor_fft_ihfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_irfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_irfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_irfft_out(lt_value *a) { return tensor_fft_irfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_irfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_irfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_irfft2_out(lt_value *a) { return tensor_fft_irfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_irfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_irfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_irfftn_out(lt_value *a) { return tensor_fft_irfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_rfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfft_out(lt_value *a) { return tensor_fft_rfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_rfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfft2_out(lt_value *a) { return tensor_fft_rfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_rfftfreq(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfftfreq(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfftfreq_out(lt_value *a) { return tensor_fft_rfftfreq_out(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, a[5].pointer); }
+
+static intptr_t packed_fft_rfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfftn_out(lt_value *a) { return tensor_fft_rfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_c2c(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_c2c(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_c2r(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_c2r(a[0].pointer, a[1].i, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_r2c(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_r2c(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_file_write(lt_value *a) { return tensor_file_write(a[0].text, a[1].pointer); }
 
 static intptr_t packed_fill(lt_value *a) {
@@ -1888,6 +2078,12 @@ static intptr_t packed_isposinf_out(lt_value *a) { return tensor_isposinf_out(a[
 static intptr_t packed_isreal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isreal(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_istft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_istft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].i, a[6].i, a[7].i, a[8].i, a[9].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3389,6 +3585,72 @@ static intptr_t packed_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
 
 static intptr_t packed_sign_out(lt_value *a) { return tensor_sign_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_signal_windows_bartlett(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_bartlett(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_blackman(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_blackman(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_cosine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_cosine(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_exponential(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_exponential(a[0].i, a[1].pointer, a[2].f, a[3].i, a[4].i, a[5].i, a[6].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_gaussian(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_general_cosine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_general_hamming(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_hamming(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_hamming(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_hann(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_hann(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_kaiser(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_nuttall(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_nuttall(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_signbit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_signbit(a[0].pointer, &made);
@@ -4116,6 +4378,12 @@ static intptr_t packed_std_mean(lt_value *a) { return tensor_std_mean(a[0].point
 static intptr_t packed_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_stft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].i, a[6].text, a[7].i, a[8].i, a[9].i, a[10].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_storage_byteswap_(lt_value *a) { return tensor_storage_byteswap_(a[0].pointer, a[1].i); }
 
@@ -5401,6 +5669,179 @@ static const lt_parameter of_fail_allocation[] = {
     {"countdown", 'I', 0, {0}},
 };
 
+static const lt_parameter of_fft_fft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_fft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_fftfreq[] = {
+    {"n", 'I', 0, {0}},
+    {"d", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_fft_fftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_fftshift[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_hfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_hfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_hfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifftshift[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ihfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ihfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ihfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_irfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_irfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_irfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_rfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_rfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_rfftfreq[] = {
+    {"n", 'I', 0, {0}},
+    {"d", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_fft_rfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_c2c[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"forward", 'B', LT_DEFAULT, {.i = true}},
+    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_fft_c2r[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"size", 'I', 0, {0}},
+    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_fft_r2c[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"onesided", 'B', LT_DEFAULT, {.i = true}},
+    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+};
+
 static const lt_parameter of_file_write[] = {
     {"path", 'U', 0, {0}},
     {"data", 'T', 0, {0}},
@@ -5887,6 +6328,19 @@ static const lt_parameter of_isposinf[] = {
 
 static const lt_parameter of_isreal[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_istft[] = {
+    {"input", 'T', 0, {0}},
+    {"n_fft", 'I', 0, {0}},
+    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, {0}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"normalized", 'B', LT_DEFAULT, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
+    {"length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"return_complex", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_item[] = {
@@ -7138,6 +7592,100 @@ static const lt_parameter of_sign[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_signal_windows_bartlett[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_blackman[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_cosine[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_exponential[] = {
+    {"M", 'I', 0, {0}},
+    {"center", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"tau", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_gaussian[] = {
+    {"M", 'I', 0, {0}},
+    {"std", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_general_cosine[] = {
+    {"M", 'I', 0, {0}},
+    {"a", 'E', LT_BY_NAME, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_general_hamming[] = {
+    {"M", 'I', 0, {0}},
+    {"alpha", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 0.54}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_hamming[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_hann[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_kaiser[] = {
+    {"M", 'I', 0, {0}},
+    {"beta", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 12.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_nuttall[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
 static const lt_parameter of_signbit[] = {
     {"input", 'T', 0, {0}},
 };
@@ -7527,6 +8075,20 @@ static const lt_parameter of_std_mean_dim[] = {
     {"dim", 'l', 0, {0}},
     {"unbiased", 'B', LT_DEFAULT, {.i = true}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_stft[] = {
+    {"input", 'T', 0, {0}},
+    {"n_fft", 'I', 0, {0}},
+    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, {0}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"pad_mode", 'U', LT_DEFAULT, {.text = "reflect"}},
+    {"normalized", 'B', LT_DEFAULT, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
+    {"return_complex", 'b', LT_DEFAULT, {.i = -1}},
+    {"align_to_window", 'b', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_storage_byteswap_[] = {
@@ -8167,6 +8729,31 @@ lt_operator lt_operators[] = {
     {"eye", {{packed_eye, NULL}, {NULL, NULL}, {packed_eye_out, NULL}}, of_eye, 4, "T", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"eye.m", {{packed_eye_m, NULL}, {NULL, NULL}, {packed_eye_m_out, NULL}}, of_eye_m, 5, "T", "(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fail_allocation", {{packed_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fail_allocation, 1, "", "(int countdown)", -1, 0},
+    {"fft.fft", {{packed_fft_fft, NULL}, {NULL, NULL}, {packed_fft_fft_out, NULL}}, of_fft_fft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.fft2", {{packed_fft_fft2, NULL}, {NULL, NULL}, {packed_fft_fft2_out, NULL}}, of_fft_fft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.fftfreq", {{packed_fft_fftfreq, NULL}, {NULL, NULL}, {packed_fft_fftfreq_out, NULL}}, of_fft_fftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"fft.fftn", {{packed_fft_fftn, NULL}, {NULL, NULL}, {packed_fft_fftn_out, NULL}}, of_fft_fftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.fftshift", {{packed_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_fftshift, 2, "T", "(Tensor input, sequence of int dim=None)", -1, 0},
+    {"fft.hfft", {{packed_fft_hfft, NULL}, {NULL, NULL}, {packed_fft_hfft_out, NULL}}, of_fft_hfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.hfft2", {{packed_fft_hfft2, NULL}, {NULL, NULL}, {packed_fft_hfft2_out, NULL}}, of_fft_hfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.hfftn", {{packed_fft_hfftn, NULL}, {NULL, NULL}, {packed_fft_hfftn_out, NULL}}, of_fft_hfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.ifft", {{packed_fft_ifft, NULL}, {NULL, NULL}, {packed_fft_ifft_out, NULL}}, of_fft_ifft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.ifft2", {{packed_fft_ifft2, NULL}, {NULL, NULL}, {packed_fft_ifft2_out, NULL}}, of_fft_ifft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.ifftn", {{packed_fft_ifftn, NULL}, {NULL, NULL}, {packed_fft_ifftn_out, NULL}}, of_fft_ifftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.ifftshift", {{packed_fft_ifftshift, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_ifftshift, 2, "T", "(Tensor input, sequence of int dim=None)", -1, 0},
+    {"fft.ihfft", {{packed_fft_ihfft, NULL}, {NULL, NULL}, {packed_fft_ihfft_out, NULL}}, of_fft_ihfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.ihfft2", {{packed_fft_ihfft2, NULL}, {NULL, NULL}, {packed_fft_ihfft2_out, NULL}}, of_fft_ihfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.ihfftn", {{packed_fft_ihfftn, NULL}, {NULL, NULL}, {packed_fft_ihfftn_out, NULL}}, of_fft_ihfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.irfft", {{packed_fft_irfft, NULL}, {NULL, NULL}, {packed_fft_irfft_out, NULL}}, of_fft_irfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.irfft2", {{packed_fft_irfft2, NULL}, {NULL, NULL}, {packed_fft_irfft2_out, NULL}}, of_fft_irfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.irfftn", {{packed_fft_irfftn, NULL}, {NULL, NULL}, {packed_fft_irfftn_out, NULL}}, of_fft_irfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.rfft", {{packed_fft_rfft, NULL}, {NULL, NULL}, {packed_fft_rfft_out, NULL}}, of_fft_rfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.rfft2", {{packed_fft_rfft2, NULL}, {NULL, NULL}, {packed_fft_rfft2_out, NULL}}, of_fft_rfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.rfftfreq", {{packed_fft_rfftfreq, NULL}, {NULL, NULL}, {packed_fft_rfftfreq_out, NULL}}, of_fft_rfftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"fft.rfftn", {{packed_fft_rfftn, NULL}, {NULL, NULL}, {packed_fft_rfftn_out, NULL}}, of_fft_rfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft_c2c", {{packed_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_c2c, 4, "T", "(Tensor input, sequence of int dim, bool forward=True, float scale=1.0)", -1, 0},
+    {"fft_c2r", {{packed_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_c2r, 4, "T", "(Tensor input, int dim, int size, float scale=1.0)", -1, 0},
+    {"fft_r2c", {{packed_fft_r2c, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_r2c, 4, "T", "(Tensor input, sequence of int dim, bool onesided=True, float scale=1.0)", -1, 0},
     {"file_write", {{packed_file_write, NULL}, {NULL, NULL}, {NULL, NULL}}, of_file_write, 2, "", "(str path, Tensor data)", -1, 0},
     {"fill", {{packed_fill, packed_fill_scalar}, {packed_fill_, packed_fill_scalar_}, {NULL, NULL}}, of_fill, 2, "T", "(Tensor input, Tensor|Number value)", -1, 0},
     {"fill_diagonal_", {{packed_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fill_diagonal_, 3, "", "(Tensor input, Number fill_value, bool wrap=False)", 0, 0},
@@ -8263,6 +8850,7 @@ lt_operator lt_operators[] = {
     {"isneginf", {{packed_isneginf, NULL}, {NULL, NULL}, {packed_isneginf_out, NULL}}, of_isneginf, 1, "T", "(Tensor input)", -1, 0},
     {"isposinf", {{packed_isposinf, NULL}, {NULL, NULL}, {packed_isposinf_out, NULL}}, of_isposinf, 1, "T", "(Tensor input)", -1, 0},
     {"isreal", {{packed_isreal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_isreal, 1, "T", "(Tensor input)", -1, 0},
+    {"istft", {{packed_istft, NULL}, {NULL, NULL}, {NULL, NULL}}, of_istft, 10, "T", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, bool normalized=False, bool onesided=None, int length=None, bool return_complex=False)", -1, 0},
     {"item", {{packed_item, NULL}, {NULL, NULL}, {NULL, NULL}}, of_item, 1, "S", "(Tensor input)", -1, LT_BRIEF},
     {"kaiser_window", {{packed_kaiser_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_kaiser_window, 6, "T", "(int window_length, bool periodic=True, float beta=12.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"kron", {{packed_kron, NULL}, {NULL, NULL}, {packed_kron_out, NULL}}, of_kron, 2, "T", "(Tensor input, Tensor other)", -1, 0},
@@ -8482,6 +9070,17 @@ lt_operator lt_operators[] = {
     {"share_memory_", {{packed_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_share_memory_, 1, "", "(Tensor input)", 0, 0},
     {"sigmoid", {{packed_sigmoid, NULL}, {packed_sigmoid_, NULL}, {packed_sigmoid_out, NULL}}, of_sigmoid, 1, "T", "(Tensor input)", -1, 0},
     {"sign", {{packed_sign, NULL}, {packed_sign_, NULL}, {packed_sign_out, NULL}}, of_sign, 1, "T", "(Tensor input)", -1, 0},
+    {"signal.windows.bartlett", {{packed_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_bartlett, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.blackman", {{packed_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_blackman, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.cosine", {{packed_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_cosine, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.exponential", {{packed_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_exponential, 7, "T", "(int M, *, float center=None, float tau=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.gaussian", {{packed_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_gaussian, 6, "T", "(int M, *, float std=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.general_cosine", {{packed_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_general_cosine, 6, "T", "(int M, *, sequence of float a, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.general_hamming", {{packed_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_general_hamming, 6, "T", "(int M, *, float alpha=0.54, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.hamming", {{packed_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hamming, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.hann", {{packed_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hann, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.kaiser", {{packed_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_kaiser, 6, "T", "(int M, *, float beta=12.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.nuttall", {{packed_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_nuttall, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signbit", {{packed_signbit, NULL}, {NULL, NULL}, {packed_signbit_out, NULL}}, of_signbit, 1, "T", "(Tensor input)", -1, 0},
     {"sin", {{packed_sin, NULL}, {packed_sin_, NULL}, {packed_sin_out, NULL}}, of_sin, 1, "T", "(Tensor input)", -1, 0},
     {"sinc", {{packed_sinc, NULL}, {packed_sinc_, NULL}, {packed_sinc_out, NULL}}, of_sinc, 1, "T", "(Tensor input)", -1, 0},
@@ -8563,6 +9162,7 @@ lt_operator lt_operators[] = {
     {"std_mean", {{packed_std_mean, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean, 2, "TT", "(Tensor input, bool unbiased=True)", -1, 0},
     {"std_mean.correction", {{packed_std_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean_correction, 4, "TT", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, 0},
     {"std_mean.dim", {{packed_std_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean_dim, 4, "TT", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, 0},
+    {"stft", {{packed_stft, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stft, 11, "T", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool onesided=None, bool return_complex=None, bool align_to_window=None)", -1, 0},
     {"storage_byteswap_", {{packed_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_byteswap_, 2, "", "(Storage input, dtype dtype)", 0, 0},
     {"storage_clone", {{packed_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_clone, 1, "W", "(Storage input)", -1, 0},
     {"storage_copy_", {{packed_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_copy_, 2, "", "(Storage input, Storage source)", 0, 0},
@@ -8653,4 +9253,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 632;
+const int lt_operator_count = 670;

@@ -474,6 +474,64 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
 // Absent: N TENSOR_NONE.
 TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out);
 
+// Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+// leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
+// False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
+// with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
+// has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
+// or float64, the default dtype unless given.
+// Absent: center NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const double *center, double tau, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
+// False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
+// (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const double *coefficients, int64_t coefficients_len, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
+// with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double alpha, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
+// periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+// leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_hann(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
+// is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
+// dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_kaiser(int64_t M, double beta, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
+// samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
+// float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
 // ------------------------------------------------------------------------------------------------------ random numbers
 
 // Makes a tensor of random numbers from the uniform distribution on [0, 1).
@@ -2416,6 +2474,192 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 
 // Sum of a matrix's diagonal; int64 for integers.
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
+
+// -------------------------------------------------------------------------------------------------- Fourier transforms
+
+// The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+// the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+TENSOR_API tensor_status tensor_fft_c2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool forward, double scale, tensor_t **out);
+
+// The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+// halves are to be had along one dimension.
+TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool onesided, double scale, tensor_t **out);
+
+// The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64_t size, double scale, tensor_t **out);
+
+// The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+// `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+// Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_fft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+// `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+// Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_ifft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
+// cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+// once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_rfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
+// as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
+// which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+// count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_irfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
+// even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
+// 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+// by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_hfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
+// zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_ihfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
+// that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+// by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_fft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
+// which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+// and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_fftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+// `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
+// root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ifft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
+// `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+// and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ifftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
+// sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
+// tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
+// and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_rfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
+// or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+// `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+// once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_rfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
+// or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
+// by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+// dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_irfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
+// unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
+// result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_irfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
+// to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
+// which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+// count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_hfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
+// that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
+// one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
+// ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_hfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
+// which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
+// is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
+// default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ihfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
+// `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
+// is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ihfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ihfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+// Absent: dim NULL with dim_len 0.
+TENSOR_API tensor_status tensor_fft_fftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+
+// The inverse of `fftshift`.
+// Absent: dim NULL with dim_len 0.
+TENSOR_API tensor_status tensor_fft_ifftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+
+// The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_fft_fftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_fft_rfftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+// given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+// them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+// on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+// (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+// dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+// Absent: hop_length TENSOR_NONE, win_length TENSOR_NONE, window NULL, onesided -1, return_complex -1, align_to_window -1.
+TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, const char *pad_mode, bool normalized, int32_t onesided, int32_t return_complex, int32_t align_to_window, tensor_t **out);
+
+// The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+// and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+// result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+// Absent: hop_length TENSOR_NONE, win_length TENSOR_NONE, window NULL, onesided -1, length TENSOR_NONE.
+TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, bool normalized, int32_t onesided, int64_t length, bool return_complex, tensor_t **out);
 
 // --------------------------------------------------------------------------------------------------- special functions
 

@@ -827,6 +827,38 @@ export class Tensor extends Handle {
   newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
   newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
   /**
+   * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+   * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+   * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+   * on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+   * (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+   * dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+   */
+  stft(nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
+  /**
+   * The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+   * and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+   * result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+   */
+  istft(nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
+  /**
    * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
    */
   sqrt(options?: { out?: Tensor | null }): Tensor;
@@ -3578,6 +3610,99 @@ export function vander(x: Tensor, N: Int | null, increasing: boolean): Tensor;
 export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+ * the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+ */
+export function fftC2c(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, forward: boolean, scale: number): Tensor;
+/** fftC2c, off the event loop. */
+export function fftC2cAsync(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+ * halves are to be had along one dimension.
+ */
+export function fftR2c(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, scale: number): Tensor;
+/** fftR2c, off the event loop. */
+export function fftR2cAsync(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+ */
+export function fftC2r(input: Tensor, options: { dim: Int; size: Int; scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int, size: Int, options?: { scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int, size: Int, scale: number): Tensor;
+/** fftC2r, off the event loop. */
+export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+ * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+ * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+ * on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+ * (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+ * dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+ */
+export function stft(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
+/** stft, off the event loop. */
+export function stftAsync(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+ * and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+ * result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+ */
+export function istft(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
+/** istft, off the event loop. */
+export function istftAsync(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
@@ -6449,6 +6574,390 @@ export function dsplitAsync(input: Tensor, sections: Int, options?: { signal?: S
 /** dsplit, off the event loop. */
 export function dsplitAsync(input: Tensor, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function dsplitAsync(input: Tensor, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export namespace fft {
+  /**
+   * The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+   * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function fft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fft, off the event loop. */
+  export function fftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+   * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ifft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifft, off the event loop. */
+  export function ifftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
+   * cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+   * once.
+   */
+  export function rfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfft, off the event loop. */
+  export function rfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
+   * as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
+   * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfft, off the event loop. */
+  export function irfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
+   * even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
+   * 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfft, off the event loop. */
+  export function hfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
+   * zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfft, off the event loop. */
+  export function ihfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
+   * that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function fft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fft2, off the event loop. */
+  export function fft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
+   * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+   * and rounded once.
+   */
+  export function fftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fftn, off the event loop. */
+  export function fftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+   * `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
+   * root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ifft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifft2, off the event loop. */
+  export function ifft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
+   * `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+   * and rounded once.
+   */
+  export function ifftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifftn, off the event loop. */
+  export function ifftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
+   * sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
+   * tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
+   * and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function rfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfft2, off the event loop. */
+  export function rfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
+   * or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+   * `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+   * once.
+   */
+  export function rfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfftn, off the event loop. */
+  export function rfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
+   * or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
+   * by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+   * dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfft2, off the event loop. */
+  export function irfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
+   * unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
+   * result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfftn, off the event loop. */
+  export function irfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
+   * to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
+   * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfft2, off the event loop. */
+  export function hfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
+   * that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
+   * one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
+   * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfftn, off the event loop. */
+  export function hfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
+   * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
+   * is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
+   * default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfft2, off the event loop. */
+  export function ihfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
+   * `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
+   * is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfftn, off the event loop. */
+  export function ihfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+   */
+  export function fftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
+  export function fftshift(input: Tensor, dim: Ints | null): Tensor;
+  /** fft.fftshift, off the event loop. */
+  export function fftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fftshift`.
+   */
+  export function ifftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
+  export function ifftshift(input: Tensor, dim: Ints | null): Tensor;
+  /** fft.ifftshift, off the event loop. */
+  export function ifftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+   */
+  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  /** fft.fftfreq, off the event loop. */
+  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+   */
+  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  /** fft.rfftfreq, off the event loop. */
+  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
+export namespace signal {
+  export namespace windows {
+    /**
+     * Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+     * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.bartlett, off the event loop. */
+    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
+     * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.blackman, off the event loop. */
+    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
+     * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.cosine, off the event loop. */
+    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
+     * has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
+     * or float64, the default dtype unless given.
+     */
+    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.exponential, off the event loop. */
+    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
+     * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.gaussian, off the event loop. */
+    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
+     * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.generalCosine, off the event loop. */
+    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
+     * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.generalHamming, off the event loop. */
+    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
+     * periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.hamming, off the event loop. */
+    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+     * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.hann, off the event loop. */
+    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
+     * is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
+     * dtype unless given.
+     */
+    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.kaiser, off the event loop. */
+    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
+     * samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
+     * float64, the default dtype unless given.
+     */
+    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.nuttall, off the event loop. */
+    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+  }
+}
 export namespace special {
   /**
    * Another name of `sigmoid`.

@@ -251,6 +251,13 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fft = lt.fft;
+const lt_fftC2c = lt.fftC2c;
+const lt_fftC2cAsync = lt.fftC2cAsync;
+const lt_fftC2r = lt.fftC2r;
+const lt_fftC2rAsync = lt.fftC2rAsync;
+const lt_fftR2c = lt.fftR2c;
+const lt_fftR2cAsync = lt.fftR2cAsync;
 const lt_fileWrite = lt.fileWrite;
 const lt_fileWriteAsync = lt.fileWriteAsync;
 const lt_fill = lt.fill;
@@ -380,6 +387,8 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_istft = lt.istft;
+const lt_istftAsync = lt.istftAsync;
 const lt_kaiserWindow = lt.kaiserWindow;
 const lt_kaiserWindowAsync = lt.kaiserWindowAsync;
 const lt_kron = lt.kron;
@@ -663,6 +672,7 @@ const lt_sigmoid = lt.sigmoid;
 const lt_sigmoidAsync = lt.sigmoidAsync;
 const lt_sign = lt.sign;
 const lt_signAsync = lt.signAsync;
+const lt_signal = lt.signal;
 const lt_signbit = lt.signbit;
 const lt_signbitAsync = lt.signbitAsync;
 const lt_sin = lt.sin;
@@ -698,6 +708,8 @@ const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
 const lt_stdMeanAsync = lt.stdMeanAsync;
+const lt_stft = lt.stft;
+const lt_stftAsync = lt.stftAsync;
 const lt_storageFromDescriptor = lt.storageFromDescriptor;
 const lt_storageFromFile = lt.storageFromFile;
 const lt_storageNew = lt.storageNew;
@@ -1050,6 +1062,13 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fft as fft,
+  lt_fftC2c as fftC2c,
+  lt_fftC2cAsync as fftC2cAsync,
+  lt_fftC2r as fftC2r,
+  lt_fftC2rAsync as fftC2rAsync,
+  lt_fftR2c as fftR2c,
+  lt_fftR2cAsync as fftR2cAsync,
   lt_fileWrite as fileWrite,
   lt_fileWriteAsync as fileWriteAsync,
   lt_fill as fill,
@@ -1179,6 +1198,8 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_istft as istft,
+  lt_istftAsync as istftAsync,
   lt_kaiserWindow as kaiserWindow,
   lt_kaiserWindowAsync as kaiserWindowAsync,
   lt_kron as kron,
@@ -1462,6 +1483,7 @@ export {
   lt_sigmoidAsync as sigmoidAsync,
   lt_sign as sign,
   lt_signAsync as signAsync,
+  lt_signal as signal,
   lt_signbit as signbit,
   lt_signbitAsync as signbitAsync,
   lt_sin as sin,
@@ -1497,6 +1519,8 @@ export {
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
   lt_stdMeanAsync as stdMeanAsync,
+  lt_stft as stft,
+  lt_stftAsync as stftAsync,
   lt_storageFromDescriptor as storageFromDescriptor,
   lt_storageFromFile as storageFromFile,
   lt_storageNew as storageNew,

@@ -1516,6 +1516,282 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tenso
 	return composed.Vander(c, x, n, increasing)
 }
 
+// FftC2c is the operator fft_c2c.
+func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftC2c; does != nil {
+			return does(c, self, dim, forward, scale)
+		}
+		err = refused("fft_c2c", key)
+		return
+	}
+	return ops.FftC2c(self, dim, forward, scale)
+}
+
+// FftR2c is the operator fft_r2c.
+func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftR2c; does != nil {
+			return does(c, self, dim, onesided, scale)
+		}
+		err = refused("fft_r2c", key)
+		return
+	}
+	return ops.FftR2c(self, dim, onesided, scale)
+}
+
+// FftC2r is the operator fft_c2r.
+func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftC2r; does != nil {
+			return does(c, self, dim, size, scale)
+		}
+		err = refused("fft_c2r", key)
+		return
+	}
+	return ops.FftC2r(self, dim, size, scale)
+}
+
+// FftFft is the operator fft.fft.
+func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftFft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftFft(c, out, self, n, dim, norm)
+}
+
+// FftIfft is the operator fft.ifft.
+func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftIfft(c, out, self, n, dim, norm)
+}
+
+// FftRfft is the operator fft.rfft.
+func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftRfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftRfft(c, out, self, n, dim, norm)
+}
+
+// FftIrfft is the operator fft.irfft.
+func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIrfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftIrfft(c, out, self, n, dim, norm)
+}
+
+// FftHfft is the operator fft.hfft.
+func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftHfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftHfft(c, out, self, n, dim, norm)
+}
+
+// FftIhfft is the operator fft.ihfft.
+func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIhfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftIhfft(c, out, self, n, dim, norm)
+}
+
+// FftFft2 is the operator fft.fft2.
+func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftFft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftFft2(c, out, self, size, dim, norm)
+}
+
+// FftFftn is the operator fft.fftn.
+func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftFftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftFftn(c, out, self, size, dim, norm)
+}
+
+// FftIfft2 is the operator fft.ifft2.
+func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIfft2(c, out, self, size, dim, norm)
+}
+
+// FftIfftn is the operator fft.ifftn.
+func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIfftn(c, out, self, size, dim, norm)
+}
+
+// FftRfft2 is the operator fft.rfft2.
+func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftRfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftRfft2(c, out, self, size, dim, norm)
+}
+
+// FftRfftn is the operator fft.rfftn.
+func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftRfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftRfftn(c, out, self, size, dim, norm)
+}
+
+// FftIrfft2 is the operator fft.irfft2.
+func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIrfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIrfft2(c, out, self, size, dim, norm)
+}
+
+// FftIrfftn is the operator fft.irfftn.
+func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIrfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIrfftn(c, out, self, size, dim, norm)
+}
+
+// FftHfft2 is the operator fft.hfft2.
+func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftHfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftHfft2(c, out, self, size, dim, norm)
+}
+
+// FftHfftn is the operator fft.hfftn.
+func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftHfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftHfftn(c, out, self, size, dim, norm)
+}
+
+// FftIhfft2 is the operator fft.ihfft2.
+func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIhfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIhfft2(c, out, self, size, dim, norm)
+}
+
+// FftIhfftn is the operator fft.ihfftn.
+func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIhfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIhfftn(c, out, self, size, dim, norm)
+}
+
+// FftFftshift is the operator fft.fftshift.
+func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftFftshift; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.FftFftshift(c, self, dim)
+}
+
+// FftIfftshift is the operator fft.ifftshift.
+func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftIfftshift; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.FftIfftshift(c, self, dim)
+}
+
+// FftFftfreq is the operator fft.fftfreq.
+func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out)); key != 0 {
+		if does := backend(key).FftFftfreq; does != nil {
+			return does(c, out, n, d, dt, layout, dev)
+		}
+	}
+	return composed.FftFftfreq(c, out, n, d, dt, layout, dev)
+}
+
+// FftRfftfreq is the operator fft.rfftfreq.
+func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out)); key != 0 {
+		if does := backend(key).FftRfftfreq; does != nil {
+			return does(c, out, n, d, dt, layout, dev)
+		}
+	}
+	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
+}
+
+// Stft is the operator stft.
+func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if does := backend(key).Stft; does != nil {
+			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+		}
+	}
+	return composed.Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+}
+
+// Istft is the operator istft.
+func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if does := backend(key).Istft; does != nil {
+			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
+		}
+	}
+	return composed.Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
+}
+
 // Save is the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
@@ -4427,6 +4703,61 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	r0, err = ops.LogSoftmax(out, self, dim, d)
 	wrote(out)
 	return
+}
+
+// SignalWindowsBartlett is the operator signal.windows.bartlett.
+func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsBartlett(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsBlackman is the operator signal.windows.blackman.
+func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsBlackman(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsCosine is the operator signal.windows.cosine.
+func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsCosine(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsExponential is the operator signal.windows.exponential.
+func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
+}
+
+// SignalWindowsGaussian is the operator signal.windows.gaussian.
+func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralCosine is the operator signal.windows.general_cosine.
+func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralHamming is the operator signal.windows.general_hamming.
+func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
+}
+
+// SignalWindowsHamming is the operator signal.windows.hamming.
+func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsHamming(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsHann is the operator signal.windows.hann.
+func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsHann(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsKaiser is the operator signal.windows.kaiser.
+func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
+}
+
+// SignalWindowsNuttall is the operator signal.windows.nuttall.
+func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
 
 // Sort is the operator sort.

@@ -90,6 +90,29 @@ var formulas = aten.Backend{
 	LogspaceScalarTensor:               recordLogspaceScalarTensor,
 	Eye:                                recordEye,
 	EyeM:                               recordEyeM,
+	FftC2c:                             recordFftC2c,
+	FftR2c:                             recordFftR2c,
+	FftC2r:                             recordFftC2r,
+	FftFft:                             recordFftFft,
+	FftIfft:                            recordFftIfft,
+	FftRfft:                            recordFftRfft,
+	FftIrfft:                           recordFftIrfft,
+	FftHfft:                            recordFftHfft,
+	FftIhfft:                           recordFftIhfft,
+	FftFft2:                            recordFftFft2,
+	FftFftn:                            recordFftFftn,
+	FftIfft2:                           recordFftIfft2,
+	FftIfftn:                           recordFftIfftn,
+	FftRfft2:                           recordFftRfft2,
+	FftRfftn:                           recordFftRfftn,
+	FftIrfft2:                          recordFftIrfft2,
+	FftIrfftn:                          recordFftIrfftn,
+	FftHfft2:                           recordFftHfft2,
+	FftHfftn:                           recordFftHfftn,
+	FftIhfft2:                          recordFftIhfft2,
+	FftIhfftn:                          recordFftIhfftn,
+	FftFftfreq:                         recordFftFftfreq,
+	FftRfftfreq:                        recordFftRfftfreq,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -1405,6 +1428,167 @@ func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layou
 	result, err = r.c.EyeM(out, n, m, d, layout, dev)
 	r.cleared(err)
 	return
+}
+
+func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.FftC2c(self, dim, forward, scale)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.FftC2c(s.grad(0), dim, !forward, scale)) }
+	}
+	return
+}
+
+func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_r2c", "FftR2CBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.FftR2c(self, dim, onesided, scale)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.realTransformGradient(s.grad(0), selfSizes, dim, onesided, scale)
+		}
+	}
+	return
+}
+
+func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_c2r", "FftC2RBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.FftC2r(self, dim, size, scale)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.hermitianTransformGradient(s.grad(0), dim, scale) }
+	}
+	return
+}
+
+func recordFftFft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIrfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftFft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftFftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIrfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIrfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftHfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftFftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
+	})
+}
+
+func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
+	})
 }
 
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {

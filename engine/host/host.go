@@ -37,6 +37,8 @@ func init() {
 		Distance: distance,
 		Singular: singular,
 
+		Fourier: fourier,
+
 		Sequence:  sequence,
 		Draw:      draw,
 		Count:     count,

@@ -34,6 +34,8 @@ type Device struct {
 	Distance func(op string, w Distance) error
 	Singular func(op string, w SingularSums) error
 
+	Fourier func(op string, w Fourier) error
+
 	Sequence  func(op string, w Sequence) error
 	Draw      func(op string, w Drawing) error
 	Count     func(op string, w Counting) error

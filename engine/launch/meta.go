@@ -37,6 +37,8 @@ var meta = Device{
 	Distance: nothing[Distance],
 	Singular: nothing[SingularSums],
 
+	Fourier: nothing[Fourier],
+
 	Sequence:  nothing[Sequence],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],

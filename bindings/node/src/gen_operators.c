@@ -1840,6 +1840,415 @@ static const lt_operator overloads_vander[] = {
     {"vander", arguments_vander, results_vander, 3, 3, 1, -1, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fft_c2c(const lt_value *a, lt_value *r) { return tensor_fft_c2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_fft_c2c[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"forward", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+};
+static const lt_argument results_fft_c2c[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_c2c[] = {
+    {"fftC2c", arguments_fft_c2c, results_fft_c2c, 4, 4, 1, -1, {{call_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_r2c(const lt_value *a, lt_value *r) { return tensor_fft_r2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_fft_r2c[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"onesided", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+};
+static const lt_argument results_fft_r2c[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_r2c[] = {
+    {"fftR2c", arguments_fft_r2c, results_fft_r2c, 4, 4, 1, -1, {{call_fft_r2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_c2r(const lt_value *a, lt_value *r) { return tensor_fft_c2r(a[0].tensor, a[1].i, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_fft_c2r[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"size", LT_INT, 0, {0}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+};
+static const lt_argument results_fft_c2r[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_c2r[] = {
+    {"fftC2r", arguments_fft_c2r, results_fft_c2r, 4, 4, 1, -1, {{call_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_fft(const lt_value *a, lt_value *r) { return tensor_fft_fft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_fft_out(const lt_value *a, lt_value *r) { return tensor_fft_fft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_fft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fft[] = {
+    {"fft.fft", arguments_fft_fft, results_fft_fft, 4, 4, 1, -1, {{call_fft_fft, NULL}, {NULL, NULL}, {call_fft_fft_out, NULL}}},
+};
+
+static tensor_status call_fft_ifft(const lt_value *a, lt_value *r) { return tensor_fft_ifft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ifft_out(const lt_value *a, lt_value *r) { return tensor_fft_ifft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ifft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifft[] = {
+    {"fft.ifft", arguments_fft_ifft, results_fft_ifft, 4, 4, 1, -1, {{call_fft_ifft, NULL}, {NULL, NULL}, {call_fft_ifft_out, NULL}}},
+};
+
+static tensor_status call_fft_rfft(const lt_value *a, lt_value *r) { return tensor_fft_rfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_rfft_out(const lt_value *a, lt_value *r) { return tensor_fft_rfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_rfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_rfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfft[] = {
+    {"fft.rfft", arguments_fft_rfft, results_fft_rfft, 4, 4, 1, -1, {{call_fft_rfft, NULL}, {NULL, NULL}, {call_fft_rfft_out, NULL}}},
+};
+
+static tensor_status call_fft_irfft(const lt_value *a, lt_value *r) { return tensor_fft_irfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_irfft_out(const lt_value *a, lt_value *r) { return tensor_fft_irfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_irfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_irfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_irfft[] = {
+    {"fft.irfft", arguments_fft_irfft, results_fft_irfft, 4, 4, 1, -1, {{call_fft_irfft, NULL}, {NULL, NULL}, {call_fft_irfft_out, NULL}}},
+};
+
+static tensor_status call_fft_hfft(const lt_value *a, lt_value *r) { return tensor_fft_hfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_hfft_out(const lt_value *a, lt_value *r) { return tensor_fft_hfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_hfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_hfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_hfft[] = {
+    {"fft.hfft", arguments_fft_hfft, results_fft_hfft, 4, 4, 1, -1, {{call_fft_hfft, NULL}, {NULL, NULL}, {call_fft_hfft_out, NULL}}},
+};
+
+static tensor_status call_fft_ihfft(const lt_value *a, lt_value *r) { return tensor_fft_ihfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ihfft_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ihfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ihfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ihfft[] = {
+    {"fft.ihfft", arguments_fft_ihfft, results_fft_ihfft, 4, 4, 1, -1, {{call_fft_ihfft, NULL}, {NULL, NULL}, {call_fft_ihfft_out, NULL}}},
+};
+
+static tensor_status call_fft_fft2(const lt_value *a, lt_value *r) { return tensor_fft_fft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_fft2_out(const lt_value *a, lt_value *r) { return tensor_fft_fft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_fft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fft2[] = {
+    {"fft.fft2", arguments_fft_fft2, results_fft_fft2, 4, 4, 1, -1, {{call_fft_fft2, NULL}, {NULL, NULL}, {call_fft_fft2_out, NULL}}},
+};
+
+static tensor_status call_fft_fftn(const lt_value *a, lt_value *r) { return tensor_fft_fftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_fftn_out(const lt_value *a, lt_value *r) { return tensor_fft_fftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_fftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fftn[] = {
+    {"fft.fftn", arguments_fft_fftn, results_fft_fftn, 4, 4, 1, -1, {{call_fft_fftn, NULL}, {NULL, NULL}, {call_fft_fftn_out, NULL}}},
+};
+
+static tensor_status call_fft_ifft2(const lt_value *a, lt_value *r) { return tensor_fft_ifft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ifft2_out(const lt_value *a, lt_value *r) { return tensor_fft_ifft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ifft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifft2[] = {
+    {"fft.ifft2", arguments_fft_ifft2, results_fft_ifft2, 4, 4, 1, -1, {{call_fft_ifft2, NULL}, {NULL, NULL}, {call_fft_ifft2_out, NULL}}},
+};
+
+static tensor_status call_fft_ifftn(const lt_value *a, lt_value *r) { return tensor_fft_ifftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ifftn_out(const lt_value *a, lt_value *r) { return tensor_fft_ifftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ifftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifftn[] = {
+    {"fft.ifftn", arguments_fft_ifftn, results_fft_ifftn, 4, 4, 1, -1, {{call_fft_ifftn, NULL}, {NULL, NULL}, {call_fft_ifftn_out, NULL}}},
+};
+
+static tensor_status call_fft_rfft2(const lt_value *a, lt_value *r) { return tensor_fft_rfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_rfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_rfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_rfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_rfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfft2[] = {
+    {"fft.rfft2", arguments_fft_rfft2, results_fft_rfft2, 4, 4, 1, -1, {{call_fft_rfft2, NULL}, {NULL, NULL}, {call_fft_rfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_rfftn(const lt_value *a, lt_value *r) { return tensor_fft_rfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_rfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_rfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_rfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_rfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfftn[] = {
+    {"fft.rfftn", arguments_fft_rfftn, results_fft_rfftn, 4, 4, 1, -1, {{call_fft_rfftn, NULL}, {NULL, NULL}, {call_fft_rfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_irfft2(const lt_value *a, lt_value *r) { return tensor_fft_irfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_irfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_irfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_irfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_irfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_irfft2[] = {
+    {"fft.irfft2", arguments_fft_irfft2, results_fft_irfft2, 4, 4, 1, -1, {{call_fft_irfft2, NULL}, {NULL, NULL}, {call_fft_irfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_irfftn(const lt_value *a, lt_value *r) { return tensor_fft_irfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_irfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_irfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_irfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_irfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_irfftn[] = {
+    {"fft.irfftn", arguments_fft_irfftn, results_fft_irfftn, 4, 4, 1, -1, {{call_fft_irfftn, NULL}, {NULL, NULL}, {call_fft_irfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_hfft2(const lt_value *a, lt_value *r) { return tensor_fft_hfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_hfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_hfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_hfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_hfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_hfft2[] = {
+    {"fft.hfft2", arguments_fft_hfft2, results_fft_hfft2, 4, 4, 1, -1, {{call_fft_hfft2, NULL}, {NULL, NULL}, {call_fft_hfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_hfftn(const lt_value *a, lt_value *r) { return tensor_fft_hfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_hfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_hfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_hfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_hfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_hfftn[] = {
+    {"fft.hfftn", arguments_fft_hfftn, results_fft_hfftn, 4, 4, 1, -1, {{call_fft_hfftn, NULL}, {NULL, NULL}, {call_fft_hfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_ihfft2(const lt_value *a, lt_value *r) { return tensor_fft_ihfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ihfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ihfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ihfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ihfft2[] = {
+    {"fft.ihfft2", arguments_fft_ihfft2, results_fft_ihfft2, 4, 4, 1, -1, {{call_fft_ihfft2, NULL}, {NULL, NULL}, {call_fft_ihfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_ihfftn(const lt_value *a, lt_value *r) { return tensor_fft_ihfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ihfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ihfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ihfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ihfftn[] = {
+    {"fft.ihfftn", arguments_fft_ihfftn, results_fft_ihfftn, 4, 4, 1, -1, {{call_fft_ihfftn, NULL}, {NULL, NULL}, {call_fft_ihfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_fftshift(const lt_value *a, lt_value *r) { return tensor_fft_fftshift(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_fft_fftshift[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fftshift[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fftshift[] = {
+    {"fft.fftshift", arguments_fft_fftshift, results_fft_fftshift, 2, 2, 1, -1, {{call_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_ifftshift(const lt_value *a, lt_value *r) { return tensor_fft_ifftshift(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_fft_ifftshift[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifftshift[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifftshift[] = {
+    {"fft.ifftshift", arguments_fft_ifftshift, results_fft_ifftshift, 2, 2, 1, -1, {{call_fft_ifftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_fftfreq(const lt_value *a, lt_value *r) { return tensor_fft_fftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_fft_fftfreq_out(const lt_value *a, lt_value *r) { return tensor_fft_fftfreq_out(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_fft_fftfreq[] = {
+    {"n", LT_INT, 0, {0}},
+    {"d", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_fft_fftfreq[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fftfreq[] = {
+    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
+};
+
+static tensor_status call_fft_rfftfreq(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_fft_rfftfreq_out(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq_out(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_fft_rfftfreq[] = {
+    {"n", LT_INT, 0, {0}},
+    {"d", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_fft_rfftfreq[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfftfreq[] = {
+    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
+};
+
+static tensor_status call_stft(const lt_value *a, lt_value *r) { return tensor_stft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].text, a[7].i, (int32_t)a[8].i, (int32_t)a[9].i, (int32_t)a[10].i, &r[0].tensor); }
+static const lt_argument arguments_stft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nFft", LT_INT, 0, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"padMode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"returnComplex", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"alignToWindow", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_stft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_stft[] = {
+    {"stft", arguments_stft, results_stft, 11, 11, 1, -1, {{call_stft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_istft(const lt_value *a, lt_value *r) { return tensor_istft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].i, (int32_t)a[7].i, a[8].i, a[9].i, &r[0].tensor); }
+static const lt_argument arguments_istft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nFft", LT_INT, 0, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"length", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"returnComplex", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_istft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_istft[] = {
+    {"istft", arguments_istft, results_istft, 10, 10, 1, -1, {{call_istft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
 static const lt_argument arguments_save[] = {
     {"path", LT_STR, 0, {0}},
@@ -5189,6 +5598,177 @@ static const lt_operator overloads_log_softmax[] = {
     {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
 };
 
+static tensor_status call_signal_windows_bartlett(const lt_value *a, lt_value *r) { return tensor_signal_windows_bartlett(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_bartlett[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_bartlett[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_bartlett[] = {
+    {"signal.windows.bartlett", arguments_signal_windows_bartlett, results_signal_windows_bartlett, 5, 1, 1, -1, {{call_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_blackman(const lt_value *a, lt_value *r) { return tensor_signal_windows_blackman(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_blackman[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_blackman[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_blackman[] = {
+    {"signal.windows.blackman", arguments_signal_windows_blackman, results_signal_windows_blackman, 5, 1, 1, -1, {{call_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_cosine(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_cosine[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_cosine[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_cosine[] = {
+    {"signal.windows.cosine", arguments_signal_windows_cosine, results_signal_windows_cosine, 5, 1, 1, -1, {{call_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_exponential(const lt_value *a, lt_value *r) { return tensor_signal_windows_exponential(a[0].i, a[1].number, a[2].f, a[3].i, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_exponential[] = {
+    {"M", LT_INT, 0, {0}},
+    {"center", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"tau", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_exponential[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_exponential[] = {
+    {"signal.windows.exponential", arguments_signal_windows_exponential, results_signal_windows_exponential, 7, 1, 1, -1, {{call_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_gaussian(const lt_value *a, lt_value *r) { return tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_gaussian[] = {
+    {"M", LT_INT, 0, {0}},
+    {"std", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_gaussian[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_gaussian[] = {
+    {"signal.windows.gaussian", arguments_signal_windows_gaussian, results_signal_windows_gaussian, 6, 1, 1, -1, {{call_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_general_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_general_cosine[] = {
+    {"M", LT_INT, 0, {0}},
+    {"coefficients", LT_FLOAT, LT_IS_LIST | LT_IS_KEYWORD, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_general_cosine[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_general_cosine[] = {
+    {"signal.windows.generalCosine", arguments_signal_windows_general_cosine, results_signal_windows_general_cosine, 6, 1, 1, -1, {{call_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_general_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_general_hamming[] = {
+    {"M", LT_INT, 0, {0}},
+    {"alpha", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 0.54}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_general_hamming[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_general_hamming[] = {
+    {"signal.windows.generalHamming", arguments_signal_windows_general_hamming, results_signal_windows_general_hamming, 6, 1, 1, -1, {{call_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_hamming(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_hamming[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_hamming[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_hamming[] = {
+    {"signal.windows.hamming", arguments_signal_windows_hamming, results_signal_windows_hamming, 5, 1, 1, -1, {{call_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_hann(const lt_value *a, lt_value *r) { return tensor_signal_windows_hann(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_hann[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_hann[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_hann[] = {
+    {"signal.windows.hann", arguments_signal_windows_hann, results_signal_windows_hann, 5, 1, 1, -1, {{call_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_kaiser(const lt_value *a, lt_value *r) { return tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_kaiser[] = {
+    {"M", LT_INT, 0, {0}},
+    {"beta", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 12.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_kaiser[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_kaiser[] = {
+    {"signal.windows.kaiser", arguments_signal_windows_kaiser, results_signal_windows_kaiser, 6, 1, 1, -1, {{call_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_nuttall(const lt_value *a, lt_value *r) { return tensor_signal_windows_nuttall(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_nuttall[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_nuttall[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_nuttall[] = {
+    {"signal.windows.nuttall", arguments_signal_windows_nuttall, results_signal_windows_nuttall, 5, 1, 1, -1, {{call_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_sort[] = {
@@ -7959,6 +8539,33 @@ const lt_entry lt_entries[] = {
     {"blackmanWindow", overloads_blackman_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kaiserWindow", overloads_kaiser_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"vander", overloads_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fftC2c", overloads_fft_c2c, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fftR2c", overloads_fft_r2c, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fftC2r", overloads_fft_c2r, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fft", overloads_fft_fft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifft", overloads_fft_ifft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfft", overloads_fft_rfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.irfft", overloads_fft_irfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.hfft", overloads_fft_hfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ihfft", overloads_fft_ihfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fft2", overloads_fft_fft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fftn", overloads_fft_fftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifft2", overloads_fft_ifft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifftn", overloads_fft_ifftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfft2", overloads_fft_rfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfftn", overloads_fft_rfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.irfft2", overloads_fft_irfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.irfftn", overloads_fft_irfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.hfft2", overloads_fft_hfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.hfftn", overloads_fft_hfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ihfft2", overloads_fft_ihfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ihfftn", overloads_fft_ihfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fftshift", overloads_fft_fftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifftshift", overloads_fft_ifftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fftfreq", overloads_fft_fftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfftfreq", overloads_fft_rfftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"stft", overloads_stft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"istft", overloads_istft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -8189,6 +8796,17 @@ const lt_entry lt_entries[] = {
     {"logsumexp", overloads_logsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"softmax", overloads_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"logSoftmax", overloads_log_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"signal.windows.bartlett", overloads_signal_windows_bartlett, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.blackman", overloads_signal_windows_blackman, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.cosine", overloads_signal_windows_cosine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.exponential", overloads_signal_windows_exponential, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.gaussian", overloads_signal_windows_gaussian, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.generalCosine", overloads_signal_windows_general_cosine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.generalHamming", overloads_signal_windows_general_hamming, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.hamming", overloads_signal_windows_hamming, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.hann", overloads_signal_windows_hann, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.kaiser", overloads_signal_windows_kaiser, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.nuttall", overloads_signal_windows_nuttall, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sort", overloads_sort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argsort", overloads_argsort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"msort", overloads_msort, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
