@@ -15,284 +15,334 @@ import (
 
 // formulas are the operators on tensors with gradients.
 var formulas = aten.Backend{
-	Add:                 recordAdd,
-	Sub:                 recordSub,
-	Rsub:                recordRsub,
-	Mul:                 recordMul,
-	Div:                 recordDiv,
-	TrueDivide:          recordTrueDivide,
-	FloorDivide:         recordFloorDivide,
-	Remainder:           recordRemainder,
-	Fmod:                recordFmod,
-	Pow:                 recordPow,
-	FloatPower:          recordFloatPower,
-	Neg:                 recordNeg,
-	Positive:            recordPositive,
-	Square:              recordSquare,
-	Reciprocal:          recordReciprocal,
-	Abs:                 recordAbs,
-	Sign:                recordSign,
-	Sgn:                 recordSgn,
-	Copysign:            recordCopysign,
-	Addcmul:             recordAddcmul,
-	Addcdiv:             recordAddcdiv,
-	Lerp:                recordLerp,
-	ComplexParts:        recordComplexParts,
-	Polar:               recordPolar,
-	Real:                recordReal,
-	Imag:                recordImag,
-	ViewAsReal:          recordViewAsReal,
-	ViewAsComplex:       recordViewAsComplex,
-	Conj:                recordConj,
-	ConjPhysical:        recordConjPhysical,
-	ResolveConj:         recordResolveConj,
-	ResolveNeg:          recordResolveNeg,
-	Angle:               recordAngle,
-	Clone:               recordClone,
-	Contiguous:          recordContiguous,
-	ToOptions:           recordToOptions,
-	Copy:                recordCopy,
-	Fill:                recordFill,
-	Zero:                recordZero,
-	Resize:              recordResize,
-	NarrowCopy:          recordNarrowCopy,
-	ResizeAs:            recordResizeAs,
-	Set:                 recordSet,
-	SetTensor:           recordSetTensor,
-	SetTensorGeometry:   recordSetTensorGeometry,
-	SetStorage:          recordSetStorage,
-	SetStorageGeometry:  recordSetStorageGeometry,
-	FillDiagonal:        recordFillDiagonal,
-	Sqrt:                recordSqrt,
-	Rsqrt:               recordRsqrt,
-	Exp:                 recordExp,
-	Exp2:                recordExp2,
-	Expm1:               recordExpm1,
-	Log:                 recordLog,
-	Log2:                recordLog2,
-	Log10:               recordLog10,
-	Log1p:               recordLog1p,
-	Sin:                 recordSin,
-	Cos:                 recordCos,
-	Tan:                 recordTan,
-	Asin:                recordAsin,
-	Acos:                recordAcos,
-	Atan:                recordAtan,
-	Sinh:                recordSinh,
-	Cosh:                recordCosh,
-	Tanh:                recordTanh,
-	Asinh:               recordAsinh,
-	Acosh:               recordAcosh,
-	Atanh:               recordAtanh,
-	Sigmoid:             recordSigmoid,
-	Atan2:               recordAtan2,
-	Hypot:               recordHypot,
-	IndexGet:            recordIndexGet,
-	IndexSet:            recordIndexSet,
-	IndexSetScalar:      recordIndexSetScalar,
-	IndexPut:            recordIndexPut,
-	IndexSelect:         recordIndexSelect,
-	MaskedSelect:        recordMaskedSelect,
-	MaskedFill:          recordMaskedFill,
-	MaskedScatter:       recordMaskedScatter,
-	Gather:              recordGather,
-	Take:                recordTake,
-	TakeAlongDim:        recordTakeAlongDim,
-	Put:                 recordPut,
-	Scatter:             recordScatter,
-	ScatterValue:        recordScatterValue,
-	ScatterReduceSource: recordScatterReduceSource,
-	ScatterReduceValue:  recordScatterReduceValue,
-	ScatterAdd:          recordScatterAdd,
-	ScatterReduce:       recordScatterReduce,
-	IndexAdd:            recordIndexAdd,
-	IndexCopy:           recordIndexCopy,
-	IndexFill:           recordIndexFill,
-	IndexReduce:         recordIndexReduce,
-	Cat:                 recordCat,
-	Stack:               recordStack,
-	Hstack:              recordHstack,
-	Vstack:              recordVstack,
-	Dstack:              recordDstack,
-	ColumnStack:         recordColumnStack,
-	Combinations:        recordCombinations,
-	BlockDiag:           recordBlockDiag,
-	Repeat:              recordRepeat,
-	Flip:                recordFlip,
-	Tril:                recordTril,
-	Triu:                recordTriu,
-	Diag:                recordDiag,
-	DiagEmbed:           recordDiagEmbed,
-	Diagflat:            recordDiagflat,
-	DiagonalScatter:     recordDiagonalScatter,
-	SelectScatter:       recordSelectScatter,
-	SliceScatter:        recordSliceScatter,
-	AsStridedScatter:    recordAsStridedScatter,
-	ConstantPadNd:       recordConstantPadNd,
-	Matmul:              recordMatmul,
-	Mm:                  recordMm,
-	Bmm:                 recordBmm,
-	Mv:                  recordMv,
-	Dot:                 recordDot,
-	Vdot:                recordVdot,
-	Inner:               recordInner,
-	Outer:               recordOuter,
-	Addmm:               recordAddmm,
-	Baddbmm:             recordBaddbmm,
-	Addbmm:              recordAddbmm,
-	Addmv:               recordAddmv,
-	Addr:                recordAddr,
-	Tensordot:           recordTensordot,
-	TensordotDims:       recordTensordotDims,
-	Kron:                recordKron,
-	Cdist:               recordCdist,
-	FillUniform:         recordFillUniform,
-	FillNormal:          recordFillNormal,
-	FillRandom:          recordFillRandom,
-	FillRandomTo:        recordFillRandomTo,
-	FillRandomFrom:      recordFillRandomFrom,
-	FillBernoulli:       recordFillBernoulli,
-	FillBernoulliEach:   recordFillBernoulliEach,
-	FillExponential:     recordFillExponential,
-	FillCauchy:          recordFillCauchy,
-	FillLogNormal:       recordFillLogNormal,
-	FillGeometric:       recordFillGeometric,
-	Sum:                 recordSum,
-	Nansum:              recordNansum,
-	Prod:                recordProd,
-	Mean:                recordMean,
-	Nanmean:             recordNanmean,
-	StdDim:              recordStdDim,
-	StdCorrection:       recordStdCorrection,
-	VarDim:              recordVarDim,
-	VarCorrection:       recordVarCorrection,
-	StdMeanCorrection:   recordStdMeanCorrection,
-	VarMeanCorrection:   recordVarMeanCorrection,
-	Norm:                recordNorm,
-	NormName:            recordNormName,
-	Amax:                recordAmax,
-	Amin:                recordAmin,
-	Max:                 recordMax,
-	MaxDim:              recordMaxDim,
-	Min:                 recordMin,
-	MinDim:              recordMinDim,
-	Aminmax:             recordAminmax,
-	Floor:               recordFloor,
-	Ceil:                recordCeil,
-	Trunc:               recordTrunc,
-	Round:               recordRound,
-	Frac:                recordFrac,
-	ClampTensor:         recordClampTensor,
-	Clamp:               recordClamp,
-	ClampMin:            recordClampMin,
-	ClampMax:            recordClampMax,
-	Maximum:             recordMaximum,
-	Minimum:             recordMinimum,
-	Fmax:                recordFmax,
-	Fmin:                recordFmin,
-	Relu:                recordRelu,
-	Where:               recordWhere,
-	Cumsum:              recordCumsum,
-	Cumprod:             recordCumprod,
-	Cummax:              recordCummax,
-	Cummin:              recordCummin,
-	Logcumsumexp:        recordLogcumsumexp,
-	Logsumexp:           recordLogsumexp,
-	Softmax:             recordSoftmax,
-	LogSoftmax:          recordLogSoftmax,
-	Sort:                recordSort,
-	SortStable:          recordSortStable,
-	Msort:               recordMsort,
-	Topk:                recordTopk,
-	Median:              recordMedian,
-	MedianDim:           recordMedianDim,
-	Nanmedian:           recordNanmedian,
-	NanmedianDim:        recordNanmedianDim,
-	Kthvalue:            recordKthvalue,
-	Mode:                recordMode,
-	Unique:              recordUnique,
-	UniqueConsecutive:   recordUniqueConsecutive,
-	Erf:                 recordErf,
-	Erfc:                recordErfc,
-	Erfinv:              recordErfinv,
-	Lgamma:              recordLgamma,
-	Digamma:             recordDigamma,
-	I0:                  recordI0,
-	Sinc:                recordSinc,
-	Logit:               recordLogit,
-	Polygamma:           recordPolygamma,
-	Mvlgamma:            recordMvlgamma,
-	Igamma:              recordIgamma,
-	Igammac:             recordIgammac,
-	Logaddexp:           recordLogaddexp,
-	Logaddexp2:          recordLogaddexp2,
-	Xlogy:               recordXlogy,
-	Nextafter:           recordNextafter,
-	Heaviside:           recordHeaviside,
-	Ldexp:               recordLdexp,
-	Frexp:               recordFrexp,
-	NanToNum:            recordNanToNum,
-	Deg2rad:             recordDeg2rad,
-	Rad2deg:             recordRad2deg,
-	SpecialXlog1py:      recordSpecialXlog1py,
-	SpecialZeta:         recordSpecialZeta,
-	Diff:                recordDiff,
-	Cross:               recordCross,
-	Bincount:            recordBincount,
-	Histc:               recordHistc,
-	Histogram:           recordHistogram,
-	HistogramEdges:      recordHistogramEdges,
-	Histogramdd:         recordHistogramdd,
-	HistogramddEdges:    recordHistogramddEdges,
-	Quantile:            recordQuantile,
-	Nanquantile:         recordNanquantile,
-	Renorm:              recordRenorm,
-	ShareMemory:         recordShareMemory,
-	View:                recordView,
-	ViewDtype:           recordViewDtype,
-	ViewAs:              recordViewAs,
-	Reshape:             recordReshape,
-	ReshapeAs:           recordReshapeAs,
-	Flatten:             recordFlatten,
-	Unflatten:           recordUnflatten,
-	Ravel:               recordRavel,
-	TransposeMatrix:     recordTransposeMatrix,
-	Transpose:           recordTranspose,
-	Permute:             recordPermute,
-	Movedim:             recordMovedim,
-	MovedimList:         recordMovedimList,
-	TransposeAll:        recordTransposeAll,
-	TransposeLast:       recordTransposeLast,
-	AdjointMatrix:       recordAdjointMatrix,
-	Adjoint:             recordAdjoint,
-	Expand:              recordExpand,
-	ExpandAs:            recordExpandAs,
-	BroadcastTo:         recordBroadcastTo,
-	Squeeze:             recordSqueeze,
-	SqueezeDim:          recordSqueezeDim,
-	SqueezeDims:         recordSqueezeDims,
-	Unsqueeze:           recordUnsqueeze,
-	Narrow:              recordNarrow,
-	NarrowTensor:        recordNarrowTensor,
-	Select:              recordSelect,
-	Slice:               recordSlice,
-	AsStrided:           recordAsStrided,
-	Unfold:              recordUnfold,
-	Diagonal:            recordDiagonal,
-	Detach:              recordDetach,
-	Unbind:              recordUnbind,
-	Split:               recordSplit,
-	SplitWithSizes:      recordSplitWithSizes,
-	Chunk:               recordChunk,
-	TensorSplit:         recordTensorSplit,
-	TensorSplitIndices:  recordTensorSplitIndices,
-	TensorSplitTensor:   recordTensorSplitTensor,
-	Hsplit:              recordHsplit,
-	HsplitIndices:       recordHsplitIndices,
-	Vsplit:              recordVsplit,
-	VsplitIndices:       recordVsplitIndices,
-	Dsplit:              recordDsplit,
-	DsplitIndices:       recordDsplitIndices,
+	Add:                      recordAdd,
+	Sub:                      recordSub,
+	Rsub:                     recordRsub,
+	Mul:                      recordMul,
+	Div:                      recordDiv,
+	TrueDivide:               recordTrueDivide,
+	FloorDivide:              recordFloorDivide,
+	Remainder:                recordRemainder,
+	Fmod:                     recordFmod,
+	Pow:                      recordPow,
+	FloatPower:               recordFloatPower,
+	Neg:                      recordNeg,
+	Positive:                 recordPositive,
+	Square:                   recordSquare,
+	Reciprocal:               recordReciprocal,
+	Abs:                      recordAbs,
+	Sign:                     recordSign,
+	Sgn:                      recordSgn,
+	Copysign:                 recordCopysign,
+	Addcmul:                  recordAddcmul,
+	Addcdiv:                  recordAddcdiv,
+	Lerp:                     recordLerp,
+	ComplexParts:             recordComplexParts,
+	Polar:                    recordPolar,
+	Real:                     recordReal,
+	Imag:                     recordImag,
+	ViewAsReal:               recordViewAsReal,
+	ViewAsComplex:            recordViewAsComplex,
+	Conj:                     recordConj,
+	ConjPhysical:             recordConjPhysical,
+	ResolveConj:              recordResolveConj,
+	ResolveNeg:               recordResolveNeg,
+	Angle:                    recordAngle,
+	Clone:                    recordClone,
+	Contiguous:               recordContiguous,
+	ToOptions:                recordToOptions,
+	Copy:                     recordCopy,
+	Fill:                     recordFill,
+	Zero:                     recordZero,
+	Resize:                   recordResize,
+	NarrowCopy:               recordNarrowCopy,
+	ResizeAs:                 recordResizeAs,
+	Set:                      recordSet,
+	SetTensor:                recordSetTensor,
+	SetTensorGeometry:        recordSetTensorGeometry,
+	SetStorage:               recordSetStorage,
+	SetStorageGeometry:       recordSetStorageGeometry,
+	FillDiagonal:             recordFillDiagonal,
+	Sqrt:                     recordSqrt,
+	Rsqrt:                    recordRsqrt,
+	Exp:                      recordExp,
+	Exp2:                     recordExp2,
+	Expm1:                    recordExpm1,
+	Log:                      recordLog,
+	Log2:                     recordLog2,
+	Log10:                    recordLog10,
+	Log1p:                    recordLog1p,
+	Sin:                      recordSin,
+	Cos:                      recordCos,
+	Tan:                      recordTan,
+	Asin:                     recordAsin,
+	Acos:                     recordAcos,
+	Atan:                     recordAtan,
+	Sinh:                     recordSinh,
+	Cosh:                     recordCosh,
+	Tanh:                     recordTanh,
+	Asinh:                    recordAsinh,
+	Acosh:                    recordAcosh,
+	Atanh:                    recordAtanh,
+	Sigmoid:                  recordSigmoid,
+	Atan2:                    recordAtan2,
+	Hypot:                    recordHypot,
+	IndexGet:                 recordIndexGet,
+	IndexSet:                 recordIndexSet,
+	IndexSetScalar:           recordIndexSetScalar,
+	IndexPut:                 recordIndexPut,
+	IndexSelect:              recordIndexSelect,
+	MaskedSelect:             recordMaskedSelect,
+	MaskedFill:               recordMaskedFill,
+	MaskedScatter:            recordMaskedScatter,
+	Gather:                   recordGather,
+	Take:                     recordTake,
+	TakeAlongDim:             recordTakeAlongDim,
+	Put:                      recordPut,
+	Scatter:                  recordScatter,
+	ScatterValue:             recordScatterValue,
+	ScatterReduceSource:      recordScatterReduceSource,
+	ScatterReduceValue:       recordScatterReduceValue,
+	ScatterAdd:               recordScatterAdd,
+	ScatterReduce:            recordScatterReduce,
+	IndexAdd:                 recordIndexAdd,
+	IndexCopy:                recordIndexCopy,
+	IndexFill:                recordIndexFill,
+	IndexReduce:              recordIndexReduce,
+	Cat:                      recordCat,
+	Stack:                    recordStack,
+	Hstack:                   recordHstack,
+	Vstack:                   recordVstack,
+	Dstack:                   recordDstack,
+	ColumnStack:              recordColumnStack,
+	Combinations:             recordCombinations,
+	BlockDiag:                recordBlockDiag,
+	Repeat:                   recordRepeat,
+	Flip:                     recordFlip,
+	Tril:                     recordTril,
+	Triu:                     recordTriu,
+	Diag:                     recordDiag,
+	DiagEmbed:                recordDiagEmbed,
+	Diagflat:                 recordDiagflat,
+	DiagonalScatter:          recordDiagonalScatter,
+	SelectScatter:            recordSelectScatter,
+	SliceScatter:             recordSliceScatter,
+	AsStridedScatter:         recordAsStridedScatter,
+	ConstantPadNd:            recordConstantPadNd,
+	LinalgCross:              recordLinalgCross,
+	LinalgVecdot:             recordLinalgVecdot,
+	LinalgMultiDot:           recordLinalgMultiDot,
+	ChainMatmul:              recordChainMatmul,
+	LinalgMatrixPower:        recordLinalgMatrixPower,
+	LinalgMatrixExp:          recordLinalgMatrixExp,
+	LinalgTensorinv:          recordLinalgTensorinv,
+	LinalgTensorsolve:        recordLinalgTensorsolve,
+	LinalgCholeskyEx:         recordLinalgCholeskyEx,
+	LinalgCholesky:           recordLinalgCholesky,
+	Cholesky:                 recordCholesky,
+	LinalgLuFactorEx:         recordLinalgLuFactorEx,
+	LinalgLdlFactorEx:        recordLinalgLdlFactorEx,
+	Geqrf:                    recordGeqrf,
+	LinalgQr:                 recordLinalgQr,
+	LinalgHouseholderProduct: recordLinalgHouseholderProduct,
+	Ormqr:                    recordOrmqr,
+	LinalgMatrixSqrth:        recordLinalgMatrixSqrth,
+	LinalgDet:                recordLinalgDet,
+	LinalgSlogdet:            recordLinalgSlogdet,
+	LinalgVectorNorm:         recordLinalgVectorNorm,
+	LinalgMatrixNorm:         recordLinalgMatrixNorm,
+	LinalgMatrixNormStrOrd:   recordLinalgMatrixNormStrOrd,
+	LinalgNorm:               recordLinalgNorm,
+	LinalgNormOrdStr:         recordLinalgNormOrdStr,
+	FrobeniusNorm:            recordFrobeniusNorm,
+	NuclearNorm:              recordNuclearNorm,
+	LinalgCond:               recordLinalgCond,
+	LinalgCondPStr:           recordLinalgCondPStr,
+	LinalgPinv:               recordLinalgPinv,
+	LinalgPinvAtolRtolTensor: recordLinalgPinvAtolRtolTensor,
+	LinalgPinvRcond:          recordLinalgPinvRcond,
+	LinalgPinvRcondTensor:    recordLinalgPinvRcondTensor,
+	LinalgSolveEx:            recordLinalgSolveEx,
+	LinalgSolve:              recordLinalgSolve,
+	LinalgInvEx:              recordLinalgInvEx,
+	LinalgInv:                recordLinalgInv,
+	LinalgSolveTriangular:    recordLinalgSolveTriangular,
+	LinalgLuSolve:            recordLinalgLuSolve,
+	LuSolve:                  recordLuSolve,
+	CholeskySolve:            recordCholeskySolve,
+	CholeskyInverse:          recordCholeskyInverse,
+	LinalgLdlSolve:           recordLinalgLdlSolve,
+	LinalgLstsq:              recordLinalgLstsq,
+	LinalgEigh:               recordLinalgEigh,
+	LinalgEigvalsh:           recordLinalgEigvalsh,
+	LinalgEig:                recordLinalgEig,
+	LinalgEigvals:            recordLinalgEigvals,
+	LinalgSvd:                recordLinalgSvd,
+	LinalgSvdvals:            recordLinalgSvdvals,
+	Matmul:                   recordMatmul,
+	Mm:                       recordMm,
+	Bmm:                      recordBmm,
+	Mv:                       recordMv,
+	Dot:                      recordDot,
+	Vdot:                     recordVdot,
+	Inner:                    recordInner,
+	Outer:                    recordOuter,
+	Addmm:                    recordAddmm,
+	Baddbmm:                  recordBaddbmm,
+	Addbmm:                   recordAddbmm,
+	Addmv:                    recordAddmv,
+	Addr:                     recordAddr,
+	Tensordot:                recordTensordot,
+	TensordotDims:            recordTensordotDims,
+	Kron:                     recordKron,
+	Cdist:                    recordCdist,
+	FillUniform:              recordFillUniform,
+	FillNormal:               recordFillNormal,
+	FillRandom:               recordFillRandom,
+	FillRandomTo:             recordFillRandomTo,
+	FillRandomFrom:           recordFillRandomFrom,
+	FillBernoulli:            recordFillBernoulli,
+	FillBernoulliEach:        recordFillBernoulliEach,
+	FillExponential:          recordFillExponential,
+	FillCauchy:               recordFillCauchy,
+	FillLogNormal:            recordFillLogNormal,
+	FillGeometric:            recordFillGeometric,
+	Sum:                      recordSum,
+	Nansum:                   recordNansum,
+	Prod:                     recordProd,
+	Mean:                     recordMean,
+	Nanmean:                  recordNanmean,
+	StdDim:                   recordStdDim,
+	StdCorrection:            recordStdCorrection,
+	VarDim:                   recordVarDim,
+	VarCorrection:            recordVarCorrection,
+	StdMeanCorrection:        recordStdMeanCorrection,
+	VarMeanCorrection:        recordVarMeanCorrection,
+	Norm:                     recordNorm,
+	NormName:                 recordNormName,
+	Amax:                     recordAmax,
+	Amin:                     recordAmin,
+	Max:                      recordMax,
+	MaxDim:                   recordMaxDim,
+	Min:                      recordMin,
+	MinDim:                   recordMinDim,
+	Aminmax:                  recordAminmax,
+	Floor:                    recordFloor,
+	Ceil:                     recordCeil,
+	Trunc:                    recordTrunc,
+	Round:                    recordRound,
+	Frac:                     recordFrac,
+	ClampTensor:              recordClampTensor,
+	Clamp:                    recordClamp,
+	ClampMin:                 recordClampMin,
+	ClampMax:                 recordClampMax,
+	Maximum:                  recordMaximum,
+	Minimum:                  recordMinimum,
+	Fmax:                     recordFmax,
+	Fmin:                     recordFmin,
+	Relu:                     recordRelu,
+	Where:                    recordWhere,
+	Cumsum:                   recordCumsum,
+	Cumprod:                  recordCumprod,
+	Cummax:                   recordCummax,
+	Cummin:                   recordCummin,
+	Logcumsumexp:             recordLogcumsumexp,
+	Logsumexp:                recordLogsumexp,
+	Softmax:                  recordSoftmax,
+	LogSoftmax:               recordLogSoftmax,
+	Sort:                     recordSort,
+	SortStable:               recordSortStable,
+	Msort:                    recordMsort,
+	Topk:                     recordTopk,
+	Median:                   recordMedian,
+	MedianDim:                recordMedianDim,
+	Nanmedian:                recordNanmedian,
+	NanmedianDim:             recordNanmedianDim,
+	Kthvalue:                 recordKthvalue,
+	Mode:                     recordMode,
+	Unique:                   recordUnique,
+	UniqueConsecutive:        recordUniqueConsecutive,
+	Erf:                      recordErf,
+	Erfc:                     recordErfc,
+	Erfinv:                   recordErfinv,
+	Lgamma:                   recordLgamma,
+	Digamma:                  recordDigamma,
+	I0:                       recordI0,
+	Sinc:                     recordSinc,
+	Logit:                    recordLogit,
+	Polygamma:                recordPolygamma,
+	Mvlgamma:                 recordMvlgamma,
+	Igamma:                   recordIgamma,
+	Igammac:                  recordIgammac,
+	Logaddexp:                recordLogaddexp,
+	Logaddexp2:               recordLogaddexp2,
+	Xlogy:                    recordXlogy,
+	Nextafter:                recordNextafter,
+	Heaviside:                recordHeaviside,
+	Ldexp:                    recordLdexp,
+	Frexp:                    recordFrexp,
+	NanToNum:                 recordNanToNum,
+	Deg2rad:                  recordDeg2rad,
+	Rad2deg:                  recordRad2deg,
+	SpecialXlog1py:           recordSpecialXlog1py,
+	SpecialZeta:              recordSpecialZeta,
+	Diff:                     recordDiff,
+	Cross:                    recordCross,
+	Bincount:                 recordBincount,
+	Histc:                    recordHistc,
+	Histogram:                recordHistogram,
+	HistogramEdges:           recordHistogramEdges,
+	Histogramdd:              recordHistogramdd,
+	HistogramddEdges:         recordHistogramddEdges,
+	Quantile:                 recordQuantile,
+	Nanquantile:              recordNanquantile,
+	Renorm:                   recordRenorm,
+	ShareMemory:              recordShareMemory,
+	View:                     recordView,
+	ViewDtype:                recordViewDtype,
+	ViewAs:                   recordViewAs,
+	Reshape:                  recordReshape,
+	ReshapeAs:                recordReshapeAs,
+	Flatten:                  recordFlatten,
+	Unflatten:                recordUnflatten,
+	Ravel:                    recordRavel,
+	TransposeMatrix:          recordTransposeMatrix,
+	Transpose:                recordTranspose,
+	Permute:                  recordPermute,
+	Movedim:                  recordMovedim,
+	MovedimList:              recordMovedimList,
+	TransposeAll:             recordTransposeAll,
+	TransposeLast:            recordTransposeLast,
+	AdjointMatrix:            recordAdjointMatrix,
+	Adjoint:                  recordAdjoint,
+	Expand:                   recordExpand,
+	ExpandAs:                 recordExpandAs,
+	BroadcastTo:              recordBroadcastTo,
+	Squeeze:                  recordSqueeze,
+	SqueezeDim:               recordSqueezeDim,
+	SqueezeDims:              recordSqueezeDims,
+	Unsqueeze:                recordUnsqueeze,
+	Narrow:                   recordNarrow,
+	NarrowTensor:             recordNarrowTensor,
+	Select:                   recordSelect,
+	Slice:                    recordSlice,
+	AsStrided:                recordAsStrided,
+	Unfold:                   recordUnfold,
+	Diagonal:                 recordDiagonal,
+	Detach:                   recordDetach,
+	Unbind:                   recordUnbind,
+	Split:                    recordSplit,
+	SplitWithSizes:           recordSplitWithSizes,
+	Chunk:                    recordChunk,
+	TensorSplit:              recordTensorSplit,
+	TensorSplitIndices:       recordTensorSplitIndices,
+	TensorSplitTensor:        recordTensorSplitTensor,
+	Hsplit:                   recordHsplit,
+	HsplitIndices:            recordHsplitIndices,
+	Vsplit:                   recordVsplit,
+	VsplitIndices:            recordVsplitIndices,
+	Dsplit:                   recordDsplit,
+	DsplitIndices:            recordDsplitIndices,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -2019,6 +2069,539 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	return
 }
 
+func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCross(c, made, self, other, dim)
+	})
+}
+
+func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.vecdot", out, x, func(made, x *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgVecdot(c, made, x, y, dim)
+	})
+}
+
+func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMultiDot(c, made, tensors)
+	})
+}
+
+func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ChainMatmul(c, made, matrices)
+	})
+}
+
+func recordLinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_power", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixPower(c, made, self, n)
+	})
+}
+
+func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	result, err = r.c.LinalgMatrixExp(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.matrixExpGradient(s.grad(0), s.saved(self_)) }
+	}
+	return
+}
+
+func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorinv(c, made, self, ind)
+	})
+}
+
+func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
+	})
+}
+
+func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
+	if err != nil {
+		return
+	}
+	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
+	if r.finish(err, LResult, infoResult) {
+		LResult_ := r.saveResult(LResult, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+	}
+	return
+}
+
+func recordLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCholesky(c, made, self, upper)
+	})
+}
+
+func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Cholesky(c, made, self, upper)
+	})
+}
+
+func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
+	if err != nil {
+		return
+	}
+	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
+	if r.finish(err, LUResult, pivotsResult, infoResult) {
+		LUResult_ := r.saveResult(LUResult, 0)
+		pivotsResult_ := r.saveResult(pivotsResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	if err = refuse(c, "linalg.ldl_factor_ex", self); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+}
+
+func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+	if err = refuse(c, "geqrf", self); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).Geqrf(outA, outTau, self)
+}
+
+func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
+	if err != nil {
+		return
+	}
+	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
+	if r.finish(err, QResult, RResult) {
+		QResult_ := r.saveResult(QResult, 0)
+		RResult_ := r.saveResult(RResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
+		}
+	}
+	return
+}
+
+func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, input, tau) {
+		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
+	}
+	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+}
+
+func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
+	if !recording(c, self, tau, other) {
+		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+	}
+	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.reflectedOf(self, tau, other, left, transpose)
+	})
+}
+
+func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixSqrth(c, made, self)
+	})
+}
+
+func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgDet(out, a)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+	}
+	return
+}
+
+func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
+	if r.finish(err, signResult, logabsdetResult) {
+		signResult_ := r.saveResult(signResult, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
+		}
+	}
+	return
+}
+
+func recordLinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordFrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "frobenius_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "nuclear_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NuclearNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCond(c, made, self, p)
+	})
+}
+
+func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCondPStr(c, made, self, p)
+	})
+}
+
+func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
+	if r.finish(err, resultResult, infoResult) {
+		resultResult_ := r.saveResult(resultResult, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.solveGradientOfA(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+			}
+			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+		}
+	}
+	return
+}
+
+func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.solve", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgSolve(c, made, a, b, left)
+	})
+}
+
+func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
+	if err != nil {
+		return
+	}
+	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
+	if r.finish(err, inverseResult, infoResult) {
+		inverseResult_ := r.saveResult(inverseResult, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+	}
+	return
+}
+
+func recordLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.inv", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
+}
+
+func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.triangularGradientOfA(s.grad(0), s.saved(self_), s.saved(result_), upper, left, unitriangular)
+			}
+			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
+		}
+	}
+	return
+}
+
+func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
+	})
+}
+
+func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LuSolve(c, made, self, lu, pivots)
+	})
+}
+
+func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "cholesky_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().CholeskySolve(c, made, self, l, upper)
+	})
+}
+
+func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "cholesky_inverse", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().CholeskyInverse(c, made, self, upper)
+	})
+}
+
+func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	if err = refuse(c, "linalg.ldl_solve", ld, pivots, b); err != nil {
+		return
+	}
+	return c.Past(tensor.Gradient).LinalgLdlSolve(out, ld, pivots, b, hermitian)
+}
+
+func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
+	if err != nil {
+		return
+	}
+	b_ := r.save(b, r.wants(0))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	bSizes := copied(b.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+	if r.finish(err, solutionResult, residualsResult, rankResult, singularValuesResult) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.lstsqGradientOfA(s.grad(0), s.saved(self_), s.saved(b_))
+			}
+			return s.lstsqGradientOfB(s.grad(0), s.saved(self_), bSizes)
+		}
+	}
+	return
+}
+
+func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
+	}
+	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
+}
+
+func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	selfIsComplex := self.DType().IsComplex()
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
+	}
+	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
+}
+
+func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
+	if r.finish(err, UResult, SResult, VhResult) {
+		UResult_ := r.saveResult(UResult, 0)
+		SResult_ := r.saveResult(SResult, 1)
+		VhResult_ := r.saveResult(VhResult, 2)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
+	if !recording(c, a) {
+		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+	}
+	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
+}
+
 func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
 	if err != nil {
@@ -2253,9 +2836,9 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Matmul(nil, s.grad(0), s.adjointOf(s.saved(batch2_)))), alpha)
+				return s.scaled(s.matmul(s.grad(0), s.adjointOf(s.saved(batch2_))), alpha)
 			}
-			return s.scaled(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0))), alpha)
+			return s.scaled(s.matmul(s.adjointOf(s.saved(batch1_)), s.grad(0)), alpha)
 		}
 	}
 	return

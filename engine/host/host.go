@@ -36,6 +36,7 @@ func init() {
 		Dot:      dot,
 		Distance: distance,
 		Singular: singular,
+		Linear:   linear,
 
 		Sequence:  sequence,
 		Draw:      draw,

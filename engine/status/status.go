@@ -25,6 +25,7 @@ const (
 	Forked         Code = 8  // called in a forked child process
 	Internal       Code = 9  // a defect of libtensor itself
 	IO             Code = 10 // OSError: a file could not be read or written
+	Linalg         Code = 11 // LinAlgError: a matrix that a factorization or a solution does not exist for
 )
 
 // Error is an error with a code.
@@ -54,6 +55,9 @@ func Indexf(format string, args ...any) error { return newf(Index, format, args)
 
 // NotImplementedf makes a NotImplemented error.
 func NotImplementedf(format string, args ...any) error { return newf(NotImplemented, format, args) }
+
+// Linalgf makes a Linalg error.
+func Linalgf(format string, args ...any) error { return newf(Linalg, format, args) }
 
 // Memoryf makes a Memory error.
 func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }
