@@ -113,11 +113,16 @@ func (w *matrixWork) say(i, info int64) {
 // whose elements are of the dtypes given.
 func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
 	const answer = 16
-	memory := w.bytes(answer * int64(len(places)))
+	memory := w.bytes(answer * int64(len(places)+1))
 	if w.Err != nil {
 		return make([]int64, len(places))
 	}
 	ask := w.call(name, arguments...)
+	for i, a := range arguments {
+		if a == blas.At(0) { // some routines write to other arrays too
+			ask.Set(i, blas.At(uintptr(memory.Data())+uintptr(answer*len(places))))
+		}
+	}
 	for k, i := range places {
 		ask.Set(i, blas.At(uintptr(memory.Data())+uintptr(answer*k)))
 		ask.Set(i+1, blas.Int(-1))

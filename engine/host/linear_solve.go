@@ -81,7 +81,6 @@ func (w *matrixWork) leastSquares() {
 	arguments = append(arguments, blas.At(0), blas.Int(0))
 	// What else is needed beside the memory: for the order of columns, real numbers, and integers.
 	more := []int64{8 * w.n}
-	places, dtypes := []int{work}, []dtype.DType{w.d}
 	real := w.d.ToReal()
 	if w.d.IsComplex() && w.Driver != launch.GELS {
 		arguments = append(arguments, blas.At(0))
@@ -91,9 +90,11 @@ func (w *matrixWork) leastSquares() {
 		arguments = append(arguments, blas.At(0))
 	}
 	arguments = append(arguments, blas.Int(0))
-	rooms := w.rooms(name, arguments, places, dtypes...)
+	var rooms []int64
 	if w.Driver == launch.GELSD {
 		rooms, more = w.roomsByDivision(name, arguments)
+	} else {
+		rooms = []int64{w.room(name, arguments, work)}
 	}
 	w.each(2*w.m*w.n*short, append(more, rooms...), func(memory []uintptr) worker {
 		solve := w.call(name, arguments...)
