@@ -2430,7 +2430,7 @@ TENSOR_API tensor_status tensor_matrix_power(const tensor_t *self, int64_t n, te
 TENSOR_API tensor_status tensor_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out);
 
 // The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
-// exponential revisited, 2005). 16-bit floats are computed in float32.
+// exponential revisited, 2005), in float64 or complex128.
 TENSOR_API tensor_status tensor_linalg_matrix_exp(const tensor_t *self, tensor_t **out);
 
 // Another name of `linalg.matrix_exp`, and a method.

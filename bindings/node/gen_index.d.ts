@@ -6767,7 +6767,7 @@ export namespace linalg {
   export function matrixPowerAsync(input: Tensor, n: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
-   * exponential revisited, 2005). 16-bit floats are computed in float32.
+   * exponential revisited, 2005), in float64 or complex128.
    */
   export function matrixExp(input: Tensor): Tensor;
   /** linalg.matrixExp, off the event loop. */

@@ -124,6 +124,24 @@ func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor
 	return s.keep(p, err)
 }
 
+// choleskySolveGradient and choleskyInverseGradient are in the factor L of A = L L^H, all of whose elements count, as in PyTorch.
+func (s *steps) choleskySolveGradient(grad, l, x *tensor.Tensor, upper bool) *tensor.Tensor {
+	inner := s.matmul(s.keep(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
+	return s.besideFactor(s.add(inner, s.adjointOf(inner)), l, upper)
+}
+
+func (s *steps) choleskyInverseGradient(grad, l, inverse *tensor.Tensor, upper bool) *tensor.Tensor {
+	inner := s.add(grad, s.adjointOf(grad))
+	return s.besideFactor(s.matmul(inverse, s.matmul(inner, inverse)), l, upper)
+}
+
+func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor {
+	if upper {
+		return s.neg(s.matmul(l, inner))
+	}
+	return s.neg(s.matmul(inner, l))
+}
+
 // solveGradientOfA and solveGradientOfB are those of A X = B or X A = B; vectors count as columns.
 func (s *steps) solveGradientOfB(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
 	if x.Dim() < a.Dim() {
@@ -212,24 +230,25 @@ func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.lower(input, -1), s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
 }
 
-// householderOf is the first columns of a product of reflections.
+// householderOf is the first columns of a product of reflections. Zeros that come of the input make it one that depends on it where
+// there are no reflections too.
 func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := matrixSizes(input)
 	ones := s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
 	ones = s.keep(s.c.Expand(ones, slices.Clone(input.Sizes()), false))
-	return s.reflected(s.reflections(input), tau, ones, true, false)
+	return s.reflected(s.reflections(input), tau, s.add(ones, s.upper(s.lower(input, -1), 0)), false)
 }
 
 // reflectedOf multiplies other by a product of reflections.
 func (s *steps) reflectedOf(input, tau, other *tensor.Tensor, left, adjoint bool) *tensor.Tensor {
 	v := s.reflections(input)
 	if left {
-		return s.reflected(v, tau, other, left, adjoint)
+		return s.reflected(v, tau, other, adjoint)
 	}
-	return s.adjointOf(s.reflected(v, tau, s.adjointOf(other), true, !adjoint))
+	return s.adjointOf(s.reflected(v, tau, s.adjointOf(other), !adjoint))
 }
 
-func (s *steps) reflected(v, tau, other *tensor.Tensor, left, adjoint bool) *tensor.Tensor {
+func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Tensor {
 	count := tau.Sizes()[tau.Dim()-1]
 	if adjoint {
 		tau = s.conj(tau)
@@ -260,7 +279,10 @@ func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
 func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors, values, vectors *tensor.Tensor) *tensor.Tensor {
 	var inner *tensor.Tensor
 	if hasVectors {
-		inner = s.emptied(s.div(s.matmul(s.adjointOf(vectors), gradVectors), s.apart(values)))
+		// Vectors that stay orthonormal turn by skew matrices alone.
+		along := s.matmul(s.adjointOf(vectors), gradVectors)
+		turn := s.div(s.sub(along, s.adjointOf(along)), s.int(2))
+		inner = s.emptied(s.div(turn, s.apart(values)))
 	}
 	if hasValues {
 		if inner == nil {
@@ -400,20 +422,43 @@ func (s *steps) pinvGradient(grad, p, a *tensor.Tensor) *tensor.Tensor {
 	return s.add(made, s.sub(right, s.matmul(s.matmul(right, p), a)))
 }
 
-// lstsqGradientOfA and lstsqGradientOfB take the solution for the product of the pseudoinverse and B.
-func (s *steps) lstsqGradientOfA(grad, a, b *tensor.Tensor) *tensor.Tensor {
-	if ops.IsVector(a, b) {
-		grad, b = s.column(grad), s.column(b)
+// lstsqGradientOfA and lstsqGradientOfB take the solution for the product of the pseudoinverse and B. Sums of squares that are left, which
+// are smallest for the solution, depend on A and B alone.
+func (s *steps) lstsqGradientOfA(hasX, hasRest bool, gradX, gradRest, a, b, x *tensor.Tensor) *tensor.Tensor {
+	if x.Dim() < a.Dim() {
+		gradX, b, x = s.column(gradX), s.column(b), s.column(x)
 	}
-	return s.pinvGradient(s.matmul(grad, s.adjointOf(b)), s.pinvOf(a), a)
+	var made *tensor.Tensor
+	if hasX {
+		made = s.pinvGradient(s.matmul(gradX, s.adjointOf(b)), s.pinvOf(a), a)
+	}
+	if hasRest && gradRest.Numel() > 0 {
+		made = s.plus(made, s.matmul(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
+	}
+	return made
 }
 
-func (s *steps) lstsqGradientOfB(grad, a *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	p := s.adjointOf(s.pinvOf(a))
-	if grad.Dim() < a.Dim() {
-		return s.keep(s.c.SqueezeDim(nil, s.matmul(p, s.column(grad)), -1))
+func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *tensor.Tensor) *tensor.Tensor {
+	vector := x.Dim() < a.Dim()
+	if vector {
+		gradX, b, x = s.column(gradX), s.column(b), s.column(x)
 	}
-	return s.matmul(p, grad)
+	var made *tensor.Tensor
+	if hasX {
+		made = s.matmul(s.adjointOf(s.pinvOf(a)), gradX)
+	}
+	if hasRest && gradRest.Numel() > 0 {
+		made = s.plus(made, s.neg(s.restGradient(gradRest, a, b, x)))
+	}
+	if vector && made != nil {
+		return s.keep(s.c.SqueezeDim(nil, made, -1))
+	}
+	return made
+}
+
+// restGradient is that of the squares of A X - B, in A X.
+func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
+	return s.mul(s.sub(s.matmul(a, x), b), s.mul(s.row(grad), s.int(2)))
 }
 
 func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {

@@ -2130,7 +2130,7 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 		return
 	}
 	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
-	if r.finish(err, LResult, infoResult) {
+	if r.finish(err, LResult, nil) {
 		LResult_ := r.saveResult(LResult, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
 	}
@@ -2155,7 +2155,7 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 		return
 	}
 	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
-	if r.finish(err, LUResult, pivotsResult, infoResult) {
+	if r.finish(err, LUResult, nil, nil) {
 		LUResult_ := r.saveResult(LUResult, 0)
 		pivotsResult_ := r.saveResult(pivotsResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2415,7 +2415,7 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 		return
 	}
 	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
-	if r.finish(err, resultResult, infoResult) {
+	if r.finish(err, resultResult, nil) {
 		resultResult_ := r.saveResult(resultResult, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
@@ -2440,7 +2440,7 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 		return
 	}
 	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
-	if r.finish(err, inverseResult, infoResult) {
+	if r.finish(err, inverseResult, nil) {
 		inverseResult_ := r.saveResult(inverseResult, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
 	}
@@ -2488,15 +2488,43 @@ func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *te
 }
 
 func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	return into(c, "cholesky_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().CholeskySolve(c, made, self, l, upper)
-	})
+	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
+	if err != nil {
+		return
+	}
+	l_ := r.save(l, r.wants(0) || r.wants(1))
+	result, err = r.c.CholeskySolve(out, self, l, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.CholeskySolve(nil, s.grad(0), s.saved(l_), upper))
+			}
+			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
+		}
+	}
+	return
 }
 
 func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	return into(c, "cholesky_inverse", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().CholeskyInverse(c, made, self, upper)
-	})
+	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskyInverse(out, self, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
+		}
+	}
+	return
 }
 
 func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
@@ -2511,21 +2539,21 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 	if err != nil {
 		return
 	}
-	b_ := r.save(b, r.wants(0))
+	b_ := r.save(b, r.wants(0) || r.wants(1))
 	self_ := r.save(self, r.wants(0) || r.wants(1))
-	bSizes := copied(b.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
-	if r.finish(err, solutionResult, residualsResult, rankResult, singularValuesResult) {
+	if r.finish(err, solutionResult, residualsResult, nil, nil) {
+		solutionResult_ := r.saveResult(solutionResult, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.lstsqGradientOfA(s.grad(0), s.saved(self_), s.saved(b_))
+				return s.lstsqGradientOfA(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
 			}
-			return s.lstsqGradientOfB(s.grad(0), s.saved(self_), bSizes)
+			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
 		}
 	}
 	return
@@ -3324,7 +3352,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
@@ -3360,7 +3388,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
@@ -3715,7 +3743,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
@@ -3731,7 +3759,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
@@ -3818,7 +3846,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
@@ -3834,7 +3862,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
@@ -3854,7 +3882,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
@@ -3886,7 +3914,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
@@ -3918,7 +3946,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
@@ -3934,7 +3962,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
@@ -3950,7 +3978,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
@@ -4294,7 +4322,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 		return
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
-	if r.finish(err, mantissaResult, exponentResult) {
+	if r.finish(err, mantissaResult, nil) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))))

@@ -90,8 +90,14 @@ func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim 
 	return nil
 }
 
-// extreme is the largest or the smallest element along dim.
+// extreme is the largest or the smallest element along dim; of none the largest is 0, as norms are not negative.
 func (s *scope) extreme(t *tensor.Tensor, largest, keepdim bool, dim int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if n, _ := shape.WrapIndex(dim, int64(t.Dim())); largest && t.Sizes()[n] == 0 {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, []int64{dim}, keepdim, dtype.None) })
+	}
 	if largest {
 		return s.largest(t, keepdim, dim)
 	}
@@ -432,18 +438,21 @@ func Pinverse(c aten.Ctx, self *tensor.Tensor, rcond float64) (*tensor.Tensor, e
 // LinalgVander has the powers of the elements of vectors in rows.
 func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	const op = "linalg.vander"
-	if x.Dim() == 0 {
-		return nil, status.Runtimef("%s: x must have at least one dimension", op)
-	}
 	if x.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	if x.Dim() == 0 {
+		x = s.reshape(x, 1)
+	}
+	if s.Err != nil {
+		return nil, s.Err
 	}
 	columns := n.Or(x.Sizes()[x.Dim()-1])
 	if columns < 1 && !n.IsNone() {
 		return nil, status.Runtimef("%s: N must be greater than 0, got %d", op, columns)
 	}
-	s := within(c, op)
-	defer s.Close()
 	d := x.DType()
 	if d.Category() < dtype.Floating {
 		d = dtype.Int64

@@ -134,7 +134,8 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 	switch left {
 	case 0:
 		size, _ := matrixSizes(self)
-		power = s.copied(s.expand(s.identity(self.DType(), self.Device(), size), self.Sizes()...))
+		power = s.copied(self)
+		s.copy(power, s.identity(self.DType(), self.Device(), size))
 	case 1:
 		power = square
 		if n > 0 {
@@ -176,7 +177,7 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Numel() == 0 {
 		return s.result(nil, s.copied(self))
 	}
-	a := s.wideEnough(self)
+	a := s.cast(self, exponentialIn(self.DType()))
 	size, _ := matrixSizes(self)
 	halvings, most := s.halvings(a)
 	a = s.div(a, s.unsqueezed(s.unsqueezed(s.Unary(c.Exp2, halvings), -1), -1))
@@ -204,6 +205,14 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 		x = s.where(again, s.matmul(x, x), x)
 	}
 	return s.result(nil, s.cast(x, self.DType()))
+}
+
+// exponentialIn is the dtype that exponentials are computed in: squaring magnifies the errors of float32.
+func exponentialIn(d dtype.DType) dtype.DType {
+	if d.IsComplex() {
+		return dtype.Complex128
+	}
+	return dtype.Float64
 }
 
 // halvings are how often matrices are halved to be in reach of the approximant, and the most of them; none where matrices are not finite.

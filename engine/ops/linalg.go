@@ -18,7 +18,7 @@ import (
 // CheckInexact refuses integers and bool.
 func CheckInexact(op, name string, t *tensor.Tensor) error {
 	if t.DType().Category() < dtype.Floating {
-		return status.NotImplementedf("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
+		return status.Runtimef("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ from . import _grad, _methods, gen_operators  # for the methods that they give T
 from . import gen_functions as _functions
 from ._arrow import from_arrow
 from ._cast import METHODS as _METHODS
-from ._compose import einsum, histogramdd, nonzero, tensordot, typename, unique, unique_consecutive
+from ._compose import einsum, histogramdd, lu, nonzero, tensordot, typename, unique, unique_consecutive
 from ._create import LEGACY as _LEGACY
 from ._create import (
     as_tensor,

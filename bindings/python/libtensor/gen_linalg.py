@@ -61,7 +61,7 @@ def matrix_power(input, n, *, out=None):
 @_operator("linalg.matrix_exp")
 def matrix_exp(input):
     """The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
-    exponential revisited, 2005). 16-bit floats are computed in float32.
+    exponential revisited, 2005), in float64 or complex128.
 
     >>> torch.linalg.matrix_exp(torch.tensor([[0., 1.], [0., 0.]]))
     tensor([[1., 1.],

@@ -36,6 +36,7 @@ type compiler struct {
 	helpers  map[string]*function
 	uses     map[string]bool   // operands and results that the formula in hand reads elements of
 	captured map[string]string // what is read before the call, by variable
+	flows    map[int]bool      // results whose gradients formulas read
 }
 
 func (k *compiler) wrong(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
@@ -132,6 +133,7 @@ func (k *compiler) name(name string) expression {
 	for at, r := range k.op.Returns {
 		switch {
 		case name == "grad" && len(k.op.Returns) == 1, name == "grad_"+r.Name:
+			k.flows[at] = true
 			return expression{fmt.Sprintf("s.grad(%d)", at), tensorType}
 		case name == "has_grad_"+r.Name:
 			return expression{fmt.Sprintf("s.has(%d)", at), "bool"}
