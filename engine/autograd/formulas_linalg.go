@@ -13,7 +13,7 @@ import (
 // of the Cholesky decomposition (2016), S. F. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), and
 // G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
 
-func (s *steps) matmul(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Matmul(nil, a, b)) }
+func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Matmul(nil, a, b)) }
 
 func (s *steps) lower(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
 	return s.keep(s.c.Tril(nil, t, diagonal))
@@ -82,7 +82,7 @@ func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Ten
 	if upper {
 		grad, l = s.adjointOf(grad), s.adjointOf(l)
 	}
-	inner := s.lower(s.matmul(s.adjointOf(l), grad), 0)
+	inner := s.lower(s.times(s.adjointOf(l), grad), 0)
 	inner = s.mul(s.add(inner, s.adjointOf(s.lower(inner, -1))), s.float(0.5))
 	return s.triangular(s.adjointOf(l), s.triangular(l, inner, false, false, false), true, true, false)
 }
@@ -96,8 +96,8 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	lower := s.add(s.lower(square, -1), s.keep(s.c.Eye(nil, k, lu.DType(), tensor.NoLayout, lu.Device())))
 	upper := s.upper(square, 0)
 	corner := s.firsts(s.firsts(grad, -2, k), -1, k)
-	inner := s.matmul(s.adjointOf(lower), s.lower(corner, -1))
-	outer := s.matmul(s.upper(corner, 0), s.adjointOf(upper))
+	inner := s.times(s.adjointOf(lower), s.lower(corner, -1))
+	outer := s.times(s.upper(corner, 0), s.adjointOf(upper))
 	back := func(inner *tensor.Tensor) *tensor.Tensor {
 		inner = s.triangular(s.adjointOf(upper), inner, false, false, false)
 		return s.triangular(s.adjointOf(lower), inner, true, true, true)
@@ -105,16 +105,16 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	switch {
 	case m < n:
 		side := s.rest(grad, -1, k)
-		inner = s.sub(inner, s.matmul(side, s.adjointOf(s.rest(lu, -1, k))))
+		inner = s.sub(inner, s.times(side, s.adjointOf(s.rest(lu, -1, k))))
 		made := back(s.add(s.lower(inner, -1), s.upper(outer, 0)))
-		return s.matmul(p, s.joined(-1, made, s.triangular(s.adjointOf(lower), side, true, true, true)))
+		return s.times(p, s.joined(-1, made, s.triangular(s.adjointOf(lower), side, true, true, true)))
 	case m > n:
 		below := s.rest(grad, -2, k)
-		outer = s.sub(outer, s.matmul(s.adjointOf(s.rest(lu, -2, k)), below))
+		outer = s.sub(outer, s.times(s.adjointOf(s.rest(lu, -2, k)), below))
 		made := back(s.add(s.lower(inner, -1), s.upper(outer, 0)))
-		return s.matmul(p, s.joined(-2, made, s.triangular(s.adjointOf(upper), below, false, false, false)))
+		return s.times(p, s.joined(-2, made, s.triangular(s.adjointOf(upper), below, false, false, false)))
 	}
-	return s.matmul(p, back(s.add(s.lower(inner, -1), s.upper(outer, 0))))
+	return s.times(p, back(s.add(s.lower(inner, -1), s.upper(outer, 0))))
 }
 
 func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor {
@@ -126,20 +126,20 @@ func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor
 
 // choleskySolveGradient and choleskyInverseGradient are in the factor L of A = L L^H, all of whose elements count, as in PyTorch.
 func (s *steps) choleskySolveGradient(grad, l, x *tensor.Tensor, upper bool) *tensor.Tensor {
-	inner := s.matmul(s.keep(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
+	inner := s.times(s.keep(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
 	return s.besideFactor(s.add(inner, s.adjointOf(inner)), l, upper)
 }
 
 func (s *steps) choleskyInverseGradient(grad, l, inverse *tensor.Tensor, upper bool) *tensor.Tensor {
 	inner := s.add(grad, s.adjointOf(grad))
-	return s.besideFactor(s.matmul(inverse, s.matmul(inner, inverse)), l, upper)
+	return s.besideFactor(s.times(inverse, s.times(inner, inverse)), l, upper)
 }
 
 func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor {
 	if upper {
-		return s.neg(s.matmul(l, inner))
+		return s.neg(s.times(l, inner))
 	}
-	return s.neg(s.matmul(inner, l))
+	return s.neg(s.times(inner, l))
 }
 
 // solveGradientOfA and solveGradientOfB are those of A X = B or X A = B; vectors count as columns.
@@ -160,14 +160,14 @@ func (s *steps) solveGradientOfA(grad, a, x *tensor.Tensor, left bool) *tensor.T
 // outward is the product of gradients and solutions that is like A.
 func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
 	if left {
-		return s.matmul(grad, s.adjointOf(x))
+		return s.times(grad, s.adjointOf(x))
 	}
-	return s.matmul(s.adjointOf(x), grad)
+	return s.times(s.adjointOf(x), grad)
 }
 
 func (s *steps) inverseGradient(grad, inverse *tensor.Tensor) *tensor.Tensor {
 	turned := s.adjointOf(inverse)
-	return s.neg(s.matmul(s.matmul(turned, grad), turned))
+	return s.neg(s.times(s.times(turned, grad), turned))
 }
 
 func (s *steps) triangularGradientOfB(grad, a *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
@@ -199,20 +199,20 @@ func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, m
 		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
 	}
 	right := s.rest(gradR, -1, m)
-	y := s.matmul(q, s.rest(r, -1, m))
-	gradQ = s.add(gradQ, s.matmul(y, s.adjointOf(right)))
+	y := s.times(q, s.rest(r, -1, m))
+	gradQ = s.add(gradQ, s.times(y, s.adjointOf(right)))
 	left := s.squareQR(true, hasR, gradQ, s.firsts(gradR, -1, m), q, s.firsts(r, -1, m))
-	return s.joined(-1, left, s.matmul(q, right))
+	return s.joined(-1, left, s.times(q, right))
 }
 
 func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *tensor.Tensor {
 	var inner, made *tensor.Tensor
 	if hasR {
-		inner = s.matmul(gradR, s.adjointOf(r))
+		inner = s.times(gradR, s.adjointOf(r))
 	}
 	if hasQ {
 		made = gradQ
-		inner = s.plus(inner, s.neg(s.matmul(s.adjointOf(q), gradQ)))
+		inner = s.plus(inner, s.neg(s.times(s.adjointOf(q), gradQ)))
 	}
 	inner = s.upper(inner, 0)
 	inner = s.add(inner, s.adjointOf(s.upper(inner, 1)))
@@ -220,7 +220,7 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 	if inner.DType().IsComplex() {
 		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.keep(s.c.Imag(s.diagonalOf(inner))), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
 	}
-	made = s.plus(made, s.matmul(q, inner))
+	made = s.plus(made, s.times(q, inner))
 	return s.triangular(s.adjointOf(r), made, false, false, false)
 }
 
@@ -259,7 +259,7 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 		}
 		column := s.keep(s.c.Narrow(v, -1, i, 1))
 		scale := s.column(s.keep(s.c.Narrow(tau, -1, i, 1)))
-		other = s.sub(other, s.matmul(s.mul(column, scale), s.matmul(s.adjointOf(column), other)))
+		other = s.sub(other, s.times(s.mul(column, scale), s.times(s.adjointOf(column), other)))
 	}
 	return other
 }
@@ -280,17 +280,17 @@ func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors
 	var inner *tensor.Tensor
 	if hasVectors {
 		// Vectors that stay orthonormal turn by skew matrices alone.
-		along := s.matmul(s.adjointOf(vectors), gradVectors)
+		along := s.times(s.adjointOf(vectors), gradVectors)
 		turn := s.div(s.sub(along, s.adjointOf(along)), s.int(2))
 		inner = s.emptied(s.div(turn, s.apart(values)))
 	}
 	if hasValues {
 		if inner == nil {
-			return s.matmul(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors))
+			return s.times(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors))
 		}
 		inner = s.add(inner, s.onDiagonal(gradValues))
 	}
-	return s.matmul(s.matmul(vectors, inner), s.adjointOf(vectors))
+	return s.times(s.times(vectors, inner), s.adjointOf(vectors))
 }
 
 // eigGradient is that of A V = V diag(L), with vectors of norm 1.
@@ -298,15 +298,15 @@ func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, g
 	turned := s.adjointOf(vectors)
 	var inner *tensor.Tensor
 	if hasVectors {
-		along := s.matmul(turned, gradVectors)
+		along := s.times(turned, gradVectors)
 		scale := s.cast(s.real(s.diagonalOf(along)), along.DType())
-		along = s.sub(along, s.matmul(turned, s.mul(vectors, s.row(scale))))
+		along = s.sub(along, s.times(turned, s.mul(vectors, s.row(scale))))
 		inner = s.emptied(s.div(along, s.apart(s.conj(values))))
 	}
 	if hasValues {
 		inner = s.plus(inner, s.onDiagonal(gradValues))
 	}
-	made := s.solved(turned, s.matmul(inner, turned), true)
+	made := s.solved(turned, s.times(inner, turned), true)
 	if complexes {
 		return made
 	}
@@ -320,7 +320,7 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	k := values.Sizes()[values.Dim()-1]
 	u, vh = s.firsts(u, -1, k), s.firsts(vh, -2, k)
 	if !hasU && !hasVh {
-		return s.matmul(s.mul(u, s.row(gradS)), vh)
+		return s.times(s.mul(u, s.row(gradS)), vh)
 	}
 	squares := s.apart(s.mul(values, values))
 	var inner, left, right *tensor.Tensor
@@ -330,7 +330,7 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	skew := func(t *tensor.Tensor) *tensor.Tensor { return s.sub(t, s.adjointOf(t)) }
 	if hasU {
 		gradU = s.firsts(gradU, -1, k)
-		left = s.matmul(s.adjointOf(u), gradU)
+		left = s.times(s.adjointOf(u), gradU)
 		turn := skew(left)
 		inner = s.plus(inner, s.mul(s.emptied(s.div(turn, squares)), s.row(values)))
 		if turn.DType().IsComplex() {
@@ -339,19 +339,19 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	}
 	if hasVh {
 		gradVh = s.firsts(gradVh, -2, k)
-		right = s.matmul(gradVh, s.adjointOf(vh))
+		right = s.times(gradVh, s.adjointOf(vh))
 		inner = s.plus(inner, s.mul(s.column(values), s.emptied(s.div(skew(s.adjointOf(right)), squares))))
 		if !hasU && right.DType().IsComplex() {
 			inner = s.sub(inner, s.onDiagonal(s.div(s.diagonalOf(skew(s.adjointOf(right))), s.mul(values, s.int(2)))))
 		}
 	}
-	made := s.matmul(u, inner)
+	made := s.times(u, inner)
 	if hasU && m > k {
-		made = s.add(made, s.div(s.sub(gradU, s.matmul(u, left)), s.row(values)))
+		made = s.add(made, s.div(s.sub(gradU, s.times(u, left)), s.row(values)))
 	}
-	made = s.matmul(made, vh)
+	made = s.times(made, vh)
 	if hasVh && n > k {
-		made = s.add(made, s.matmul(u, s.div(s.sub(gradVh, s.matmul(right, vh)), s.column(values))))
+		made = s.add(made, s.times(u, s.div(s.sub(gradVh, s.times(right, vh)), s.column(values))))
 	}
 	return made
 }
@@ -415,11 +415,11 @@ func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tens
 // pinvGradient is that of the pseudoinverse P of A, in A.
 func (s *steps) pinvGradient(grad, p, a *tensor.Tensor) *tensor.Tensor {
 	turned, ph := s.adjointOf(grad), s.adjointOf(p)
-	made := s.neg(s.matmul(s.matmul(ph, grad), ph))
-	left := s.matmul(s.matmul(turned, p), ph)
-	made = s.add(made, s.sub(left, s.matmul(a, s.matmul(p, left))))
-	right := s.matmul(ph, s.matmul(p, turned))
-	return s.add(made, s.sub(right, s.matmul(s.matmul(right, p), a)))
+	made := s.neg(s.times(s.times(ph, grad), ph))
+	left := s.times(s.times(turned, p), ph)
+	made = s.add(made, s.sub(left, s.times(a, s.times(p, left))))
+	right := s.times(ph, s.times(p, turned))
+	return s.add(made, s.sub(right, s.times(s.times(right, p), a)))
 }
 
 // lstsqGradientOfA and lstsqGradientOfB take the solution for the product of the pseudoinverse and B. Sums of squares that are left, which
@@ -430,10 +430,10 @@ func (s *steps) lstsqGradientOfA(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 	}
 	var made *tensor.Tensor
 	if hasX {
-		made = s.pinvGradient(s.matmul(gradX, s.adjointOf(b)), s.pinvOf(a), a)
+		made = s.pinvGradient(s.times(gradX, s.adjointOf(b)), s.pinvOf(a), a)
 	}
 	if hasRest && gradRest.Numel() > 0 {
-		made = s.plus(made, s.matmul(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
+		made = s.plus(made, s.times(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
 	}
 	return made
 }
@@ -445,7 +445,7 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 	}
 	var made *tensor.Tensor
 	if hasX {
-		made = s.matmul(s.adjointOf(s.pinvOf(a)), gradX)
+		made = s.times(s.adjointOf(s.pinvOf(a)), gradX)
 	}
 	if hasRest && gradRest.Numel() > 0 {
 		made = s.plus(made, s.neg(s.restGradient(gradRest, a, b, x)))
@@ -458,7 +458,7 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 
 // restGradient is that of the squares of A X - B, in A X.
 func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
-	return s.mul(s.sub(s.matmul(a, x), b), s.mul(s.row(grad), s.int(2)))
+	return s.mul(s.sub(s.times(a, x), b), s.mul(s.row(grad), s.int(2)))
 }
 
 func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {

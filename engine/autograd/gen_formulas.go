@@ -375,7 +375,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			case 0:
 				return s.grad(0)
 			}
-			return s.scaled(s.neg(s.grad(0)), alpha)
+			return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
 		}
 	}
 	return
@@ -391,7 +391,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.neg(s.grad(0)), alpha)
+				return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
 			}
 			return s.grad(0)
 		}
@@ -442,7 +442,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.cond(rounding == "", func() *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(other_))) }, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
 			}
 			return s.cond(rounding == "", func() *tensor.Tensor {
-				return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.div(s.saved(self_), s.saved(other_)), s.saved(other_)))))
+				return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
 		}
 	}
@@ -467,7 +467,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			case 0:
 				return s.div(s.grad(0), s.conj(s.saved(other_)))
 			}
-			return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.div(s.saved(self_), s.saved(other_)), s.saved(other_)))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
 	}
 	return
@@ -498,7 +498,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			case 0:
 				return s.grad(0)
 			}
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 	}
 	return
@@ -522,7 +522,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.grad(0)
 			}
-			return s.mul(s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")))
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 	}
 	return
@@ -603,7 +603,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.conj((s.mul(s.saved(result_), s.saved(result_)))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
 	}
 	return
@@ -674,7 +674,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, (s.div(s.saved(result_), s.saved(self_))), s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.int(0))))
+				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.div(s.saved(result_), s.saved(self_)))), s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), right)
 			}
 			return s.zerosLike(s.grad(0))
 		}
@@ -696,9 +696,9 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			case 0:
 				return s.grad(0)
 			case 1:
-				return s.mul(s.grad(0), s.conj((s.mul(s.saved(tensor2_), s.number(value)))))
+				return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor2_), s.number(value)))))), right)
 			}
-			return s.mul(s.grad(0), s.conj((s.mul(s.saved(tensor1_), s.number(value)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), right)
 		}
 	}
 	return
@@ -718,9 +718,9 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			case 0:
 				return s.grad(0)
 			case 1:
-				return s.mul(s.grad(0), s.conj((s.div(s.number(value), s.saved(tensor2_)))))
+				return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.div(s.number(value), s.saved(tensor2_)))))), right)
 			}
-			return s.mul(s.neg(s.grad(0)), s.conj((s.div(s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_)))))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
 	}
 	return
@@ -743,11 +743,11 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.sub(s.grad(0), s.mul(s.grad(0), s.conj(s.saved(weight_))))
+				return s.binary('-', s.grad(0), s.mul(s.grad(0), s.conj(s.saved(weight_))), right)
 			case 1:
 				return s.mul(s.grad(0), s.conj(s.saved(weight_)))
 			}
-			return s.mul(s.grad(0), s.conj((s.sub(s.saved(end_), s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -782,9 +782,9 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.real(s.mul(s.conj(s.grad(0)), s.sgn(s.saved(result_))))
+				return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.sgn(s.saved(result_))))))
 			}
-			return s.real(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))
+			return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))))
 		}
 	}
 	return
@@ -825,7 +825,7 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ViewAsComplex(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+			return s.after(1, s.keep(s.c.ViewAsComplex(s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))))
 		}
 	}
 	return
@@ -1007,7 +1007,7 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
 	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.keep(s.c.Clone(s.keep(s.c.Narrow(self, dim, start, length)), shape.NoFormat))
+		return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Narrow(self, dim, start, length))), shape.NoFormat)))
 	})
 }
 
@@ -1074,7 +1074,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))))
+			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
 		}
 	}
 	return
@@ -1089,7 +1089,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))))
+			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
 		}
 	}
 	return
@@ -1117,7 +1117,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453))
+			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
 		}
 	}
 	return
@@ -1132,7 +1132,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))))
+			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
 		}
 	}
 	return
@@ -1168,7 +1168,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Log2(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))))
+			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), right)
 		}
 	}
 	return
@@ -1187,7 +1187,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log10(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))))
+			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), right)
 		}
 	}
 	return
@@ -1206,7 +1206,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log1p(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.conj((s.add(s.saved(self_), s.int(1)))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), right)
 		}
 	}
 	return
@@ -1225,7 +1225,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Cos(nil, s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -1244,7 +1244,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.conj(s.keep(s.c.Sin(nil, s.saved(self_)))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
 	}
 	return
@@ -1259,7 +1259,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.add(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
 	}
 	return
@@ -1278,7 +1278,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Rsqrt(nil, (s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), right)
 		}
 	}
 	return
@@ -1297,7 +1297,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.conj(s.keep(s.c.Rsqrt(nil, (s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 	}
 	return
@@ -1316,7 +1316,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Atan(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.conj((s.add(s.mul(s.saved(self_), s.saved(self_)), s.int(1)))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), right)
 		}
 	}
 	return
@@ -1335,7 +1335,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Cosh(nil, s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -1354,7 +1354,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Sinh(nil, s.saved(self_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), right)
 		}
 	}
 	return
@@ -1369,7 +1369,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(result_), s.saved(result_))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
 	}
 	return
@@ -1388,7 +1388,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj(s.keep(s.c.Rsqrt(nil, (s.add(s.mul(s.saved(self_), s.saved(self_)), s.int(1)))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), right)
 		}
 	}
 	return
@@ -1407,7 +1407,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.mul(s.keep(s.c.Rsqrt(nil, (s.sub(s.saved(self_), s.int(1))))), s.keep(s.c.Rsqrt(nil, (s.add(s.saved(self_), s.int(1)))))))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), right)
 		}
 	}
 	return
@@ -1426,7 +1426,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Atanh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.conj((s.sub(s.int(1), s.mul(s.saved(self_), s.saved(self_))))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), right)
 		}
 	}
 	return
@@ -1441,7 +1441,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.conj((s.mul((s.sub(s.int(1), s.saved(result_))), s.saved(result_)))))
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
 		}
 	}
 	return
@@ -1463,9 +1463,9 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.mul(s.grad(0), s.saved(other_)), (s.add(s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)))))
+				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
 			}
-			return s.div(s.mul(s.neg(s.grad(0)), s.saved(self_)), (s.add(s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)))))
+			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
 		}
 	}
 	return
@@ -1488,9 +1488,9 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), (s.div(s.saved(self_), s.saved(result_))))
+				return s.binary('*', s.grad(0), (s.div(s.saved(self_), s.saved(result_))), right)
 			}
-			return s.mul(s.grad(0), (s.div(s.saved(other_), s.saved(result_))))
+			return s.binary('*', s.grad(0), (s.div(s.saved(other_), s.saved(result_))), right)
 		}
 	}
 	return
@@ -1645,7 +1645,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 					return s.keep(s.c.Put(nil, s.grad(0), s.saved(index_), s.zerosOf(sourceLike), false))
 				})
 			}
-			return s.keep(s.c.Reshape(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_))), sourceSizes))
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_)))), sourceSizes)))
 		}
 	}
 	return
@@ -1759,7 +1759,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 			case 0:
 				return s.grad(0)
 			}
-			return s.scaled(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))), alpha))
 		}
 	}
 	return
@@ -1797,7 +1797,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 			case 0:
 				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
 			}
-			return s.keep(s.c.Sum(nil, (s.mul(s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))))), nil, false, dtype.None))
+			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
 	}
 	return
@@ -1950,7 +1950,7 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	}
 	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
-			return s.keep(s.c.Clone(s.keep(s.c.Diagonal(self, offset, 0, 1)), shape.NoFormat))
+			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
 }
@@ -1972,7 +1972,7 @@ func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tens
 		return c.Past(tensor.Gradient).Diagflat(self, offset)
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.keep(s.c.DiagEmbed(s.keep(s.c.Reshape(self, s.whole())), offset, -2, -1))
+		return s.after(1, s.keep(s.c.DiagEmbed(s.hand(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
 	})
 }
 
@@ -2046,9 +2046,9 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.AsStridedScatter(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous)), s.zerosOf(srcLike), size, stride, offset))
+				return s.after(1, s.keep(s.c.AsStridedScatter(s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))), s.zerosOf(srcLike), size, stride, offset)))
 			}
-			return s.keep(s.c.AsStrided(nil, s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous)), size, stride, offset))
+			return s.after(1, s.keep(s.c.AsStrided(nil, s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))), size, stride, offset)))
 		}
 	}
 	return
@@ -2800,7 +2800,7 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))
 			}
-			return s.keep(s.c.Mv(nil, s.keep(s.c.TransposeMatrix(nil, s.grad(0))), s.conj(s.saved(self_))))
+			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(self_)))))
 		}
 	}
 	return
@@ -2820,9 +2820,9 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2842,9 +2842,9 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(batch2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(batch2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2864,9 +2864,9 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.matmul(s.grad(0), s.adjointOf(s.saved(batch2_))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.grad(0), s.adjointOf(s.saved(batch2_))))), alpha))
 			}
-			return s.scaled(s.matmul(s.adjointOf(s.saved(batch1_)), s.grad(0)), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2886,9 +2886,9 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0))), alpha)
+			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0)))), alpha))
 		}
 	}
 	return
@@ -2908,9 +2908,9 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.scaled(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_)))), alpha)
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))), alpha))
 			}
-			return s.scaled(s.keep(s.c.Mv(nil, s.keep(s.c.TransposeMatrix(nil, s.grad(0))), s.conj(s.saved(vec1_)))), alpha)
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(vec1_)))))), alpha))
 		}
 	}
 	return
@@ -2949,7 +2949,7 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 			case 0:
 				return s.cdistGradient(s.grad(0), s.saved(x1_), s.saved(x2_), p, s.saved(result_))
 			}
-			return s.cdistGradient(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2)), s.saved(x2_), s.saved(x1_), p, s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))
+			return s.after(2, s.cdistGradient(s.hand(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return
@@ -3116,7 +3116,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.spread(s.grad(0), selfSizes, dim, keepdim), s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(s.saved(self_))))))
+			return s.binary('*', s.spread(s.grad(0), selfSizes, dim, keepdim), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), right)
 		}
 	}
 	return
@@ -3163,7 +3163,7 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.div(s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.keep(s.c.Sum(nil, s.keep(s.c.LogicalNot(nil, s.keep(s.c.Isnan(self)))), dim, keepdim, dtype.None)))
+		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
 }
 
@@ -3232,7 +3232,7 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 		dim = copied(dim)
 		stdResult_ := r.saveResult(stdResult, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.add(s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
+			return s.binary('+', s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
 		}
 	}
 	return
@@ -3249,7 +3249,7 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	if r.finish(err, varResult, meanResult) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.add(s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))))
+			return s.binary('+', s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
 		}
 	}
 	return
@@ -3538,9 +3538,9 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_))), s.grad(0), s.int(0))
+			return s.after(1, s.where(s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
 		}
 	}
 	return
@@ -3562,9 +3562,9 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_))), s.grad(0), s.int(0))
+			return s.after(1, s.where(s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
 		}
 	}
 	return
@@ -3586,9 +3586,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 	}
 	return
@@ -3610,9 +3610,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.keep(s.c.MaskedFill(nil, s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.div(s.grad(0), s.int(2)), s.grad(0)), s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_))), s.int(0)))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 	}
 	return
@@ -3634,9 +3634,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.int(0), s.grad(0))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
 		}
 	}
 	return
@@ -3658,9 +3658,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.grad(0), s.int(0))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
 			}
-			return s.where(s.keep(s.c.LogicalOr(nil, s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_))), s.keep(s.c.Isnan(s.saved(other_))))), s.int(0), s.grad(0))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
 		}
 	}
 	return
@@ -3675,7 +3675,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.where(s.keep(s.c.Le(nil, s.saved(result_), s.int(0))), s.saved(result_), s.grad(0))
+			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
 		}
 	}
 	return
@@ -3818,7 +3818,7 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.saved(result_), (s.sub(s.grad(0), s.sumOver(s.mul(s.grad(0), s.saved(result_)), dim))))
+			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
 	}
 	return
@@ -3833,7 +3833,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.sub(s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)))
+			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
 		}
 	}
 	return
@@ -4014,7 +4014,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(1.1283791670955126), s.exp(s.neg((s.mul(s.saved(self_), s.saved(self_)))))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -4033,7 +4033,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(-1.1283791670955126), s.exp(s.neg((s.mul(s.saved(self_), s.saved(self_)))))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -4048,7 +4048,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.float(0.8862269254527580), s.exp(s.mul(s.saved(result_), s.saved(result_)))), s.grad(0))
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
 		}
 	}
 	return
@@ -4067,7 +4067,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Lgamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))), right)
 		}
 	}
 	return
@@ -4086,7 +4086,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Digamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), right)
 		}
 	}
 	return
@@ -4143,7 +4143,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))))
+			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), right)
 		}
 	}
 	return
@@ -4180,7 +4180,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Igamma(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.grad(0), s.exp(s.sub(s.sub(s.mul((s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_))), s.saved(other_)), s.keep(s.c.Lgamma(nil, s.saved(self_))))))
+			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
 		}
 	}
 	return
@@ -4200,7 +4200,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	result, err = r.c.Igammac(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.neg(s.grad(0)), s.exp(s.sub(s.sub(s.mul((s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_))), s.saved(other_)), s.keep(s.c.Lgamma(nil, s.saved(self_))))))
+			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
 		}
 	}
 	return
@@ -4222,9 +4222,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.grad(0), s.conj((s.add(s.int(1), s.exp(s.sub(s.saved(other_), s.saved(self_)))))))
+				return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(other_), s.saved(self_))))), right))))), right)
 			}
-			return s.div(s.grad(0), s.conj((s.add(s.int(1), s.exp(s.sub(s.saved(self_), s.saved(other_)))))))
+			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(self_), s.saved(other_))))), right))))), right)
 		}
 	}
 	return
@@ -4246,9 +4246,9 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.grad(0), (s.add(s.int(1), s.keep(s.c.Exp2(nil, s.sub(s.saved(other_), s.saved(self_)))))))
+				return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right)), right)
 			}
-			return s.div(s.grad(0), (s.add(s.int(1), s.keep(s.c.Exp2(nil, s.sub(s.saved(self_), s.saved(other_)))))))
+			return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), right)
 		}
 	}
 	return
@@ -4270,9 +4270,9 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.keep(s.c.LogicalAnd(nil, s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.keep(s.c.Le(nil, s.saved(other_), s.int(0))))), s.int(0))))
+				return s.binary('*', s.grad(0), s.after(1, s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0)))), right)
 			}
-			return s.div(s.mul(s.grad(0), s.saved(self_)), s.saved(other_))
+			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
 	}
 	return
@@ -4294,7 +4294,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_))), s.int(0), s.grad(0))
+				return s.after(1, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.grad(0)))
 			}
 			return s.zerosLike(s.grad(0))
 		}
@@ -4325,7 +4325,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	if r.finish(err, mantissaResult, nil) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))))
+			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
 		}
 	}
 	return
@@ -4343,7 +4343,9 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 	}
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.keep(s.c.Isfinite(s.saved(self_)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), s.keep(s.c.Isfinite(s.saved(self_))), right)
+		}
 	}
 	return
 }
@@ -4388,9 +4390,9 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.keep(s.c.MaskedFill(nil, s.keep(s.c.Log1p(nil, s.saved(other_))), s.keep(s.c.LogicalAnd(nil, s.keep(s.c.Eq(nil, s.saved(self_), s.int(0))), s.keep(s.c.Le(nil, s.saved(other_), s.int(-1))))), s.int(0))))
+				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Log1p(nil, s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0)))), right)
 			}
-			return s.div(s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))))
+			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
 	}
 	return
@@ -4410,7 +4412,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	result, err = r.c.SpecialZeta(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.mul(s.mul(s.neg(s.grad(0)), s.saved(self_)), s.keep(s.c.SpecialZeta(nil, s.add(s.saved(self_), s.int(1)), s.saved(other_))))
+			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 	}
 	return

@@ -23,6 +23,7 @@ type steps struct {
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
 	record bool
+	last   []*tensor.Tensor // operands that are handed over, for the steps that are not yet done
 }
 
 // failure is the panic of a step.
@@ -200,32 +201,36 @@ func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.Wra
 func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
 
-func (s *steps) add(a, b *tensor.Tensor) *tensor.Tensor {
-	if both(a, b) {
-		return s.number(arith('+', a.Item(), b.Item()))
-	}
-	return s.keep(s.c.Add(nil, a, b, one))
-}
+func (s *steps) add(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('+', a, b, neither) }
+func (s *steps) sub(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('-', a, b, neither) }
+func (s *steps) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('*', a, b, neither) }
+func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('/', a, b, neither) }
 
-func (s *steps) sub(a, b *tensor.Tensor) *tensor.Tensor {
+// binary is arithmetic, whose result takes the place of an operand that is handed over where it can.
+func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	if both(a, b) {
-		return s.number(arith('-', a.Item(), b.Item()))
+		return s.number(arith(op, a.Item(), b.Item()))
 	}
-	return s.keep(s.c.Sub(nil, a, b, one))
-}
-
-func (s *steps) mul(a, b *tensor.Tensor) *tensor.Tensor {
-	if both(a, b) {
-		return s.number(arith('*', a.Item(), b.Item()))
+	out := s.place(a, b, over)
+	var made *tensor.Tensor
+	var err error
+	switch op {
+	case '+':
+		made, err = s.c.Add(out, a, b, one)
+	case '-':
+		made, err = s.c.Sub(out, a, b, one)
+	case '*':
+		made, err = s.c.Mul(out, a, b)
+	default:
+		made, err = s.c.Div(out, a, b, "")
 	}
-	return s.keep(s.c.Mul(nil, a, b))
-}
-
-func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor {
-	if both(a, b) {
-		return s.number(arith('/', a.Item(), b.Item()))
+	s.check(err)
+	if out == nil {
+		s.Keep(made, nil)
 	}
-	return s.keep(s.c.Div(nil, a, b, ""))
+	s.drop(made, a, over&left != 0)
+	s.drop(made, b, over&right != 0)
+	return made
 }
 
 // both tells whether two operands are plain numbers, of which arithmetic makes one that no dtype rounds.

@@ -186,12 +186,12 @@ func TestStorages(t *testing.T) {
 			for i, b := range row.Bytes {
 				data[i] = byte(b)
 			}
-			assert.Equal(t, *row.Untyped, format.UntypedStorage(data, int64(len(data)), "cpu"))
+			assert.Equal(t, *row.Untyped, format.UntypedStorage(int64(len(data)), "cpu", func(i int64) dtype.Scalar { return dtype.IntScalar(int64(data[i])) }))
 		}
 	}
 	assert.Equal(t, "...\n[torch.storage.TypedStorage(dtype=torch.float32, device=meta) of size 2]",
 		format.TypedStorage(dtype.Float32, 2, "meta", nil))
-	assert.Equal(t, "...\n[torch.storage.UntypedStorage(device=meta) of size 8]", format.UntypedStorage(nil, 8, "meta"))
+	assert.Equal(t, "...\n[torch.storage.UntypedStorage(device=meta) of size 8]", format.UntypedStorage(8, "meta", nil))
 	assert.Equal(t, " 4.0\n 1.0\n[torch.FloatStorage of size 2]",
 		format.TypedStorage(dtype.Float32, 2, "cpu", func(i int64) dtype.Scalar { return dtype.FloatScalar(4 - 3*float64(i)) }))
 }

@@ -2,16 +2,15 @@ package format
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// UntypedStorage prints a storage's bytes, a line each, and a line about it. A meta storage has size bytes and no data.
-func UntypedStorage(data []byte, size int64, device string) string {
+// UntypedStorage prints a storage's bytes, a line each, and a line about it. at is never called for the device "meta".
+func UntypedStorage(size int64, device string, at func(i int64) dtype.Scalar) string {
 	about := fmt.Sprintf("[torch.storage.UntypedStorage(device=%s) of size %d]", device, size)
-	return lines(size, device, func(i int64) string { return strconv.Itoa(int(data[i])) }) + about
+	return lines(size, device, func(i int64) string { return python(at(i)) }) + about
 }
 
 // TypedStorage prints a storage's n elements of dtype d, a line each as Python prints numbers, and a line about it with

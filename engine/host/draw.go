@@ -17,12 +17,12 @@ func draw(op string, w launch.Drawing) error {
 	}
 	t := w.To
 	if t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides()) {
-		return w.Fill(span(t), each, t.IsContiguous())
+		return w.Generator.Fill(span(t), each, w.From, t.IsContiguous())
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	filled := s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
-	s.Do(func() error { return w.Fill(span(filled), each, false) })
+	s.Do(func() error { return w.Generator.Fill(span(filled), each, w.From, false) })
 	s.Do(func() error { return copyTo(op, launch.Copying{To: t, From: filled}) })
 	return s.Err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -20,6 +21,8 @@ const (
 	blockRows, blockColumns = 256, 64
 	// leastBlockRows is what blockRows shrinks to in order to make fewBlocks.
 	leastBlockRows, fewBlocks = 32, 16
+	// slabBytes is about as much of the first operand as is packed at a time.
+	slabBytes = 8 << 20
 	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
 	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
@@ -72,7 +75,8 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 			n := int64(a.Dim())
 			a = s.Keep(view.Transpose(s.Op, nil, a, n-2, n-1))
 		}
-		if s.Err != nil {
+		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), blockRows); s.Err != nil || n < mc.rows {
+			s.multiplySlabs(n, c, self, a, b, alpha, beta)
 			return
 		}
 		whole := launch.RowMajorCopy(&s.Scope, a, fn.left)
@@ -92,6 +96,28 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
 	shareBlocks(&g, run, fn.left.Size(), d.Size())
+}
+
+// multiplySlabs is multiplyBlocks for n rows of c after the other.
+func (s *products) multiplySlabs(n int64, c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+	rows := int64(-2)
+	if self != nil {
+		self = s.Keep(view.Expand(s.Op, self, c.Sizes()))
+	}
+	for i := int64(0); s.Err == nil && i < a.Sizes()[a.Dim()-2]; i += n {
+		slab := products{owner.Scope{Op: s.Op}}
+		part := func(t *tensor.Tensor) *tensor.Tensor {
+			if t == nil || slab.Err != nil {
+				return nil
+			}
+			return slab.Keep(view.Narrow(s.Op, t, rows, i, min(n, t.Sizes()[t.Dim()-2]-i)))
+		}
+		if to, from, with := part(c), part(a), part(self); slab.Err == nil {
+			slab.multiplyBlocks(to, with, from, b, alpha, beta)
+		}
+		s.Err = slab.Err
+		slab.Close()
+	}
 }
 
 // shareBlocks cuts a product into blocks and shares them out. How it is cut does not show in the results.

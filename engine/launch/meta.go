@@ -2,7 +2,7 @@ package launch
 
 import (
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -60,11 +60,11 @@ func copyMeta(op string, w Copying) error {
 
 // drawMeta checks the arguments of a distribution.
 func drawMeta(_ string, w Drawing) error {
-	each := random.Span{}
+	each := dtype.None
 	if w.Each != nil {
-		each.DType = w.Each.DType()
+		each = w.Each.DType()
 	}
-	return w.Fill(random.Span{DType: w.To.DType()}, each, true)
+	return w.From.Check(w.To.DType(), each)
 }
 
 // Known tells whether the elements of t have values: those of meta tensors have none. Operators ask where they check values that

@@ -23,6 +23,16 @@ func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 	return tensor.Get(unsafe.Pointer(unsafe.SliceData(bytes)), t.DType()), nil
 }
 
+// Elements gives the value of every element of a contiguous tensor by its number. The tensor outlives the function.
+func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
+	bytes, err := On(t).Read(op, t)
+	if err != nil {
+		return nil, err
+	}
+	d, data := t.DType(), unsafe.Pointer(unsafe.SliceData(bytes))
+	return func(i int64) dtype.Scalar { return tensor.Get(unsafe.Add(data, i*d.Size()), d) }, nil
+}
+
 // Ints are the elements of a contiguous int64 tensor, not to be written.
 func Ints(op string, t *tensor.Tensor) ([]int64, error) {
 	bytes, err := On(t).Read(op, t)

@@ -185,12 +185,12 @@ type Sequence struct {
 	Base        *float64
 }
 
-// Drawing fills To with what Fill draws into adjacent elements: To's own, in the order of memory, or those of a copy where it has
-// gaps. Each, where not nil, are parameters in the same order. whole is set where To is row-major, on which PyTorch's normal
-// numbers depend. Fill checks its arguments where there are no elements.
+// Drawing fills To with numbers From a distribution, in the order of memory, or row-major where To has gaps. Each, where not nil, are
+// parameters of the elements in the same order. What they refuse is refused where there are no elements too.
 type Drawing struct {
-	To, Each *tensor.Tensor
-	Fill     func(to, each random.Span, whole bool) error
+	To, Each  *tensor.Tensor
+	Generator *random.Generator
+	From      random.Distribution
 }
 
 // Counting counts how often each integer from 0 on occurs in In, or adds up Weights; all are contiguous.

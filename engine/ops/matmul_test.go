@@ -1,12 +1,16 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -78,4 +82,60 @@ func TestProductErrorsNameShapes(t *testing.T) {
 	assert.ErrorContains(t, err, "(2x3 and 2x3)")
 	_, err = ctx.Matmul(nil, a, given(t, dtype.Int64, []int64{3}, 1, 2, 3))
 	assert.ErrorContains(t, err, "float32 and int64")
+}
+
+// A first operand that does not lie in rows is packed a part at a time: the product is that of rows, to the last bit, and takes no
+// copy of it all.
+func TestLargeOperandsArePackedInParts(t *testing.T) {
+	for _, c := range []struct {
+		d     dtype.DType
+		batch []int64
+		self  []int64
+	}{{dtype.Float32, nil, nil}, {dtype.Float32, nil, []int64{24}}, {dtype.Float32, []int64{2}, []int64{1, 24}}, {dtype.BFloat16, nil, nil}, {dtype.Int32, []int64{2}, nil}, {dtype.Complex64, nil, nil}} {
+		const m, k, n = 3000, 1100, 24
+		sized := func(dims ...int64) *tensor.Tensor {
+			x, err := ctx.Randn(nil, append(slices.Clone(c.batch), dims...), nil, dtype.Float32, tensor.NoLayout, device.Host)
+			require.NoError(t, err)
+			t.Cleanup(x.Release)
+			y, err := ctx.ToOptions(x, c.d, tensor.NoLayout, device.Device{}, false, false, shape.Preserve)
+			require.NoError(t, err)
+			t.Cleanup(y.Release)
+			return y
+		}
+		product := func(a, b *tensor.Tensor) *tensor.Tensor {
+			if c.self == nil {
+				y, err := ctx.Matmul(nil, a, b)
+				require.NoError(t, err)
+				return y
+			}
+			self, err := ctx.Ones(nil, c.self, c.d, tensor.NoLayout, device.Host)
+			require.NoError(t, err)
+			defer self.Release()
+			add := ctx.Addmm
+			if c.batch != nil {
+				add = ctx.Baddbmm
+			}
+			y, err := add(nil, self, a, b, dtype.IntScalar(2), dtype.IntScalar(1))
+			require.NoError(t, err)
+			return y
+		}
+		columns, b := sized(k, m), sized(k, n)
+		a, err := ctx.Transpose(nil, columns, -2, -1)
+		require.NoError(t, err)
+		storage.ResetPeak()
+		before := storage.MemoryStats()
+		got := product(a, b)
+		if c.batch == nil && c.d == dtype.Float32 {
+			assert.Less(t, storage.MemoryStats().Peak-before.InUse, int64(10<<20), "the operand has 13 MB")
+		}
+		rows, err := ctx.Contiguous(a, shape.Contiguous)
+		require.NoError(t, err)
+		want := product(rows, b)
+		same, err := ctx.Equal(want, got)
+		require.NoError(t, err)
+		assert.True(t, same, "%v of %v", c.d, c.batch)
+		for _, x := range []*tensor.Tensor{got, want, rows, a} {
+			x.Release()
+		}
+	}
 }

@@ -14,25 +14,23 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-func orDefault(g *random.Generator) *random.Generator {
+// draw fills t from a distribution, with parameters that s.beside made, or none. The default generator stands in for nil.
+func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
 	if g == nil {
-		return random.Default
+		g = random.Default
 	}
-	return g
+	return launch.On(t).Draw(op, launch.Drawing{To: t, Each: each, Generator: g, From: from})
 }
 
-// distribution draws adjacent elements; each are parameters for every one of them, where there are any.
-type distribution func(to, each random.Span, whole bool) error
-
-// drawInto fills t through draw, with parameters that s.beside made, or none.
-func drawInto(op string, t, each *tensor.Tensor, draw distribution) error {
+// drawInto is draw for a tensor of the caller's.
+func drawInto(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
 	if err := iter.Writable(op, t); err != nil {
 		return err
 	}
-	return launch.On(t).Draw(op, launch.Drawing{To: t, Each: each, Fill: draw})
+	return draw(op, t, each, g, from)
 }
 
-// beside is a parameter for each element of a tensor of the given sizes and strides, in the order in which drawInto draws these.
+// beside is a parameter for each element of a tensor of the given sizes and strides, in the order in which draw fills these.
 func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -48,12 +46,12 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 }
 
 // drawn makes or resizes the result of a random factory and fills it.
-func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, draw distribution) (*tensor.Tensor, error) {
+func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
 	if out != nil { // what is refused leaves it as it was
 		s := within(op)
 		defer s.Close()
 		if none := s.empty(out, out.DType(), 0); s.Err == nil {
-			s.Err = launch.On(none).Draw(op, launch.Drawing{To: none, Each: each, Fill: draw})
+			s.Err = draw(op, none, each, g, from)
 		}
 		if s.Err != nil {
 			return nil, s.Err
@@ -61,13 +59,13 @@ func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType
 	}
 	to, err := factory(op, out, size, d, otherwise, layout, dev)
 	if err == nil {
-		err = drawInto(op, to.To, each, draw)
+		err = drawInto(op, to.To, each, g, from)
 	}
 	return to.Done(err)
 }
 
 // drawnLike is drawn in the shape, dtype, device and memory format of another tensor.
-func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, draw distribution) (*tensor.Tensor, error) {
+func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
 	if dev.IsNone() {
 		dev = self.Device()
 	}
@@ -84,35 +82,18 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 	s := within(op)
 	defer s.Close()
 	t := s.Keep(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
-	s.Do(func() error { return drawInto(op, t, nil, draw) })
+	s.Do(func() error { return draw(op, t, nil, g, from) })
 	return s.Give(t)
-}
-
-func uniform01(g *random.Generator) distribution {
-	return func(s, _ random.Span, _ bool) error { return orDefault(g).Uniform(s, 0, 1) }
-}
-
-func normals(g *random.Generator, mean, std float64) distribution {
-	return func(s, _ random.Span, whole bool) error {
-		if whole {
-			return orDefault(g).Normal(s, mean, std)
-		}
-		return orDefault(g).NormalSerial(s, mean, std)
-	}
-}
-
-func integers(g *random.Generator, low, high int64) distribution {
-	return func(s, _ random.Span, _ bool) error { return orDefault(g).RandInt(s, low, high) }
 }
 
 // Rand draws from the uniform distribution on [0, 1).
 func Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("rand", out, size, d, dtype.Default(), layout, dev, nil, uniform01(g))
+	return drawn("rand", out, size, d, dtype.Default(), layout, dev, nil, g, random.Uniform{To: 1})
 }
 
 // Randn draws from the standard normal distribution.
 func Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("randn", out, size, d, dtype.Default(), layout, dev, nil, normals(g, 0, 1))
+	return drawn("randn", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Std: 1})
 }
 
 // Randint draws integers from [low, high).
@@ -120,7 +101,7 @@ func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Genera
 	if low >= high {
 		return nil, status.Runtimef("randint: expected low < high, but got low %d and high %d", low, high)
 	}
-	return drawn("randint", out, size, d, dtype.Int64, layout, dev, nil, integers(g, low, high))
+	return drawn("randint", out, size, d, dtype.Int64, layout, dev, nil, g, random.Integers{From: low, To: high})
 }
 
 // RandintHigh draws integers from [0, high).
@@ -133,22 +114,22 @@ func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, l
 	if n < 0 {
 		return nil, status.Runtimef("randperm: n must not be negative, but got %d", n)
 	}
-	return drawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).RandPerm(s) })
+	return drawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, nil, g, random.Permutation{N: n})
 }
 
 // RandLike is Rand in the shape of self.
 func RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return drawnLike("rand_like", self, d, layout, dev, f, uniform01(g))
+	return drawnLike("rand_like", self, d, layout, dev, f, g, random.Uniform{To: 1})
 }
 
 // RandnLike is Randn in the shape of self.
 func RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return drawnLike("randn_like", self, d, layout, dev, f, normals(g, 0, 1))
+	return drawnLike("randn_like", self, d, layout, dev, f, g, random.Normal{Std: 1})
 }
 
 // RandintLike is Randint in the shape of self.
 func RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return drawnLike("randint_like", self, d, layout, dev, f, integers(g, low, high))
+	return drawnLike("randint_like", self, d, layout, dev, f, g, random.Integers{From: low, To: high})
 }
 
 // RandintLikeHigh is RandintHigh in the shape of self.
@@ -158,7 +139,7 @@ func RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dty
 
 // NormalSize draws a tensor of normals of one mean and standard deviation.
 func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("normal", out, size, d, dtype.Default(), layout, dev, nil, normals(g, mean, std))
+	return drawn("normal", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Mean: mean, Std: std})
 }
 
 // checkEach refuses probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
@@ -189,16 +170,12 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), p, func(t, each random.Span, _ bool) error {
-		return orDefault(g).BernoulliEach(t, each)
-	})
+	return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), p, g, random.BernoulliEach{})
 }
 
 // BernoulliP draws 0 or 1 in the shape of self.
 func BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
-	return drawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), nil, func(t, _ random.Span, _ bool) error {
-		return orDefault(g).Bernoulli(t, p)
-	})
+	return drawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), nil, g, random.Bernoulli{P: p})
 }
 
 // Multinomial draws indices of weights.
@@ -206,15 +183,9 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	if self.Dim() < 1 || self.Dim() > 2 {
 		return nil, status.Runtimef("multinomial: prob_dist must be 1 or 2 dim, but it has %d", self.Dim())
 	}
-	if !self.DType().IsFloatingPoint() {
-		return nil, status.Runtimef("multinomial: only supports floating-point dtypes for input, got: %v", self.DType())
-	}
-	if samples <= 0 {
-		return nil, status.Runtimef("multinomial: cannot sample n_sample <= 0 samples, got %d", samples)
-	}
-	categories := self.Sizes()[self.Dim()-1]
-	if !replacement && samples > categories {
-		return nil, status.Runtimef("multinomial: cannot sample %d > %d categories without replacement", samples, categories)
+	from := random.Multinomial{Categories: self.Sizes()[self.Dim()-1], Samples: samples, Replacement: replacement}
+	if err := from.Check(dtype.Int64, self.DType()); err != nil {
+		return nil, err
 	}
 	s := within("multinomial")
 	defer s.Close()
@@ -230,9 +201,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	}
 	size := append([]int64{}, self.Sizes()...)
 	size[len(size)-1] = samples
-	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), weights, func(t, each random.Span, _ bool) error {
-		return orDefault(g).Multinomial(t, each, int(categories), int(samples), replacement)
-	})
+	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), weights, g, from)
 }
 
 // Poisson draws counts with the rates in self.
@@ -243,7 +212,5 @@ func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, func(t, each random.Span, _ bool) error {
-		return orDefault(g).Poisson(t, each)
-	})
+	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, g, random.Poisson{})
 }

@@ -8,35 +8,35 @@ import (
 
 // FillUniform fills self from the uniform distribution on [from, to).
 func FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) error {
-	return drawInto("uniform_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).Uniform(s, from, to) })
+	return drawInto("uniform_", self, nil, g, random.Uniform{From: from, To: to})
 }
 
 // FillNormal fills self from a normal distribution.
 func FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) error {
-	return drawInto("normal_", self, nil, normals(g, mean, std))
+	return drawInto("normal_", self, nil, g, random.Normal{Mean: mean, Std: std})
 }
 
 // FillRandom fills self with integers of its dtype's range.
 func FillRandom(self *tensor.Tensor, g *random.Generator) error {
-	return drawInto("random_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).RandIntFull(s) })
+	return drawInto("random_", self, nil, g, random.AllIntegers{})
 }
 
 // FillRandomFrom fills self with integers from [from, to), or from from on.
 func FillRandomFrom(self *tensor.Tensor, from int64, to Int, g *random.Generator) error {
 	if to.IsNone() {
-		return drawInto("random_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).RandIntFrom(s, from) })
+		return drawInto("random_", self, nil, g, random.IntegersFrom{From: from})
 	}
-	return drawInto("random_", self, nil, integers(g, from, int64(to)))
+	return drawInto("random_", self, nil, g, random.Integers{From: from, To: int64(to)})
 }
 
 // FillRandomTo fills self with integers from [0, to).
 func FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) error {
-	return drawInto("random_", self, nil, integers(g, 0, to))
+	return drawInto("random_", self, nil, g, random.Integers{From: 0, To: to})
 }
 
 // FillBernoulli fills self with 1 with probability p, otherwise 0.
 func FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) error {
-	return drawInto("bernoulli_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).Bernoulli(s, p) })
+	return drawInto("bernoulli_", self, nil, g, random.Bernoulli{P: p})
 }
 
 // FillBernoulliEach is FillBernoulli with a probability for each element.
@@ -55,29 +55,27 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	return drawInto(op, self, each, func(t, each random.Span, _ bool) error {
-		return orDefault(g).BernoulliEach(t, each)
-	})
+	return drawInto(op, self, each, g, random.BernoulliEach{})
 }
 
 // FillExponential fills self from the exponential distribution.
 func FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) error {
-	return drawInto("exponential_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).Exponential(s, lambda) })
+	return drawInto("exponential_", self, nil, g, random.Exponential{Lambda: lambda})
 }
 
 // FillCauchy fills self from the Cauchy distribution.
 func FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) error {
-	return drawInto("cauchy_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).Cauchy(s, median, sigma) })
+	return drawInto("cauchy_", self, nil, g, random.Cauchy{Median: median, Sigma: sigma})
 }
 
 // FillLogNormal fills self from the log-normal distribution.
 func FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) error {
-	return drawInto("log_normal_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).LogNormal(s, mean, std) })
+	return drawInto("log_normal_", self, nil, g, random.LogNormal{Mean: mean, Std: std})
 }
 
 // FillGeometric fills self from the geometric distribution.
 func FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) error {
-	return drawInto("geometric_", self, nil, func(s, _ random.Span, _ bool) error { return orDefault(g).Geometric(s, p) })
+	return drawInto("geometric_", self, nil, g, random.Geometric{P: p})
 }
 
 // ManualSeed restarts the default generator.

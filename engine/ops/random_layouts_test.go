@@ -60,3 +60,37 @@ func TestParametersBelongToTheirElements(t *testing.T) {
 		}
 	}
 }
+
+// Parameters and sizes are checked before an output grows.
+func TestRefusedDrawsLeaveOutputsAsTheyWere(t *testing.T) {
+	for name, draw := range map[string]func(out *tensor.Tensor) error{
+		"weights that sum to 0": func(out *tensor.Tensor) error {
+			weights, err := ctx.Zeros(nil, []int64{3, 4}, dtype.Float64, tensor.NoLayout, device.Host)
+			require.NoError(t, err)
+			defer weights.Release()
+			_, err = ctx.Multinomial(out, weights, 2, true, nil)
+			return err
+		},
+		"more samples than categories": func(out *tensor.Tensor) error {
+			weights, err := ctx.Ones(nil, []int64{4}, dtype.Float64, tensor.NoLayout, device.Host)
+			require.NoError(t, err)
+			defer weights.Release()
+			_, err = ctx.Multinomial(out, weights, 5, false, nil)
+			return err
+		},
+		"a permutation beyond the dtype": func(out *tensor.Tensor) error {
+			small, err := ctx.Zeros(nil, []int64{1}, dtype.Int8, tensor.NoLayout, device.Host)
+			require.NoError(t, err)
+			defer small.Release()
+			_, err = ctx.Randperm(small, 1000, nil, dtype.None, tensor.NoLayout, device.Device{})
+			assert.Equal(t, []int64{1}, small.Sizes())
+			return err
+		},
+	} {
+		out, err := ctx.Zeros(nil, []int64{1}, dtype.Int64, tensor.NoLayout, device.Host)
+		require.NoError(t, err)
+		assert.Error(t, draw(out), name)
+		assert.Equal(t, []int64{1}, out.Sizes(), name)
+		out.Release()
+	}
+}

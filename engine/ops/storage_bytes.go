@@ -7,6 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -48,14 +50,15 @@ func StorageUseCount(self *storage.Storage) (int64, error) { return self.Refs(),
 
 // StorageView is all of a storage as a tensor of one dimension.
 func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
+	s := within("storage_view")
+	defer s.Close()
 	if d == dtype.None {
 		d = dtype.Uint8
 	}
-	d = d.Stored()
-	if err := aligned("storage_view", self, d); err != nil {
+	if err := aligned(s.Op, self, d); err != nil {
 		return nil, err
 	}
-	return tensor.New("storage_view", self, d, []int64{d.Elements(self.Nbytes())}, []int64{1}, 0)
+	return s.Give(s.elements(self, d))
 }
 
 // StorageSlice shares some of a storage's bytes.
@@ -63,83 +66,98 @@ func StorageSlice(self *storage.Storage, start, stop int64) (*storage.Storage, e
 	return self.Slice("storage_slice", start, stop)
 }
 
+// elements keeps all of a storage as elements of d, one after another.
+func (s *scope) elements(of *storage.Storage, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return tensor.New(s.Op, of, d.Stored(), []int64{d.Elements(of.Nbytes())}, []int64{1}, 0)
+	})
+}
+
+// changed keeps the bytes of a storage that an operator writes.
+func (s *scope) changed(self *storage.Storage) *tensor.Tensor {
+	bytes := s.elements(self, dtype.Uint8)
+	s.Do(func() error { return iter.Writable(s.Op, bytes) })
+	return bytes
+}
+
 // StorageClone copies a storage.
 func StorageClone(self *storage.Storage) (*storage.Storage, error) {
-	made, err := storage.New("storage_clone", self.Nbytes(), self.Device(), false)
-	if err != nil {
-		return nil, err
+	s := within("storage_clone")
+	defer s.Close()
+	made := s.contiguousCopy(s.elements(self, dtype.Uint8), dtype.Uint8)
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	copy(made.Bytes(), self.Bytes())
-	return made, nil
+	return made.Storage().Retain(), nil
 }
 
 // StorageFill sets every byte to the low byte of value.
 func StorageFill(self *storage.Storage, value int64) error {
-	if err := changeable("storage_fill_", self); err != nil {
-		return err
-	}
-	bytes := self.Bytes()
-	if len(bytes) > 0 {
-		bytes[0] = byte(value)
-	}
-	for done := 1; done < len(bytes); done *= 2 {
-		copy(bytes[done:], bytes[:done])
-	}
-	return nil
+	s := within("storage_fill_")
+	defer s.Close()
+	bytes := s.changed(self)
+	s.Do(func() error { return fillWith(bytes, dtype.IntScalar(int64(byte(value)))) })
+	return s.Err
 }
 
 // StorageCopy copies the bytes of source.
 func StorageCopy(self, source *storage.Storage) error {
-	switch {
-	case self.Nbytes() != source.Nbytes():
-		return status.Runtimef("storage_copy_: size does not match, self has %d bytes but source has %d", self.Nbytes(), source.Nbytes())
-	case self.Device().Type == device.Meta:
-		return nil
-	case source.Device().Type == device.Meta:
-		return status.NotImplementedf("storage_copy_: cannot copy out of a meta storage, which has no bytes")
+	s := within("storage_copy_")
+	defer s.Close()
+	if self.Nbytes() != source.Nbytes() {
+		return status.Runtimef("%s: size does not match, self has %d bytes but source has %d", s.Op, self.Nbytes(), source.Nbytes())
 	}
-	if err := changeable("storage_copy_", self); err != nil {
-		return err
-	}
-	copy(self.Bytes(), source.Bytes())
-	return nil
+	to, from := s.changed(self), s.elements(source, dtype.Uint8)
+	s.Do(func() error { return assign(s.Op, to, from) })
+	return s.Err
 }
 
 // StorageByteswap reverses the bytes of every element of d; those of complex elements part by part.
 func StorageByteswap(self *storage.Storage, d dtype.DType) error {
+	s := within("storage_byteswap_")
+	defer s.Close()
 	if d == dtype.None {
-		return status.Typef("storage_byteswap_: a dtype is required")
+		return status.Typef("%s: a dtype is required", s.Op)
 	}
 	if self.Nbytes()%d.Size() != 0 {
-		return status.Runtimef("storage_byteswap_: %d bytes are not a multiple of the %d bytes of an element of %v", self.Nbytes(), d.Size(), d)
+		return status.Runtimef("%s: %d bytes are not a multiple of the %d bytes of an element of %v", s.Op, self.Nbytes(), d.Size(), d)
 	}
-	if err := changeable("storage_byteswap_", self); err != nil {
+	bytes, size := s.changed(self), d.Stored().ToReal().Size()
+	if s.Err != nil || !launch.Known(bytes) {
+		return s.Err
+	}
+	old, err := launch.On(bytes).Read(s.Op, bytes)
+	if err != nil {
 		return err
 	}
-	size := d.Stored().ToReal().Size()
-	for element := range slices.Chunk(self.Bytes(), int(size)) {
-		slices.Reverse(element)
-	}
-	return nil
-}
-
-func changeable(op string, s *storage.Storage) error {
-	if s.ReadOnly() {
-		return status.Runtimef("%s: the storage is read-only: it belongs to another owner who forbids writing", op)
-	}
-	return nil
+	return launch.On(bytes).Write(s.Op, launch.Writing{To: bytes, Set: func(to []byte) {
+		copy(to, old)
+		for element := range slices.Chunk(to, int(size)) {
+			slices.Reverse(element)
+		}
+	}})
 }
 
 // StorageToString prints bytes, or elements of d.
 func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
-	dev := self.Device().String()
-	if d == dtype.None {
-		return format.UntypedStorage(self.Bytes(), self.Nbytes(), dev), nil
-	}
-	if err := aligned("storage_to_string", self, d); err != nil {
+	s := within("storage_to_string")
+	defer s.Close()
+	typed := d != dtype.None
+	if !typed {
+		d = dtype.Uint8
+	} else if err := aligned(s.Op, self, d); err != nil {
 		return "", err
 	}
-	return format.TypedStorage(d, d.Elements(self.Nbytes()), dev, func(i int64) dtype.Scalar {
-		return tensor.Get(unsafe.Add(self.Data(), i*d.Size()), d.Stored())
-	}), nil
+	all := s.elements(self, d)
+	var at func(i int64) dtype.Scalar
+	if s.Err == nil && launch.Known(all) {
+		at, s.Err = launch.Elements(s.Op, all)
+	}
+	if s.Err != nil {
+		return "", s.Err
+	}
+	if typed {
+		return format.TypedStorage(d, all.Numel(), self.Device().String(), at), nil
+	}
+	return format.UntypedStorage(self.Nbytes(), self.Device().String(), at), nil
 }

@@ -108,6 +108,14 @@ func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.Alias(), nil
 }
 
+// Drop releases a temporary before the others, and nothing else.
+func (s *Scope) Drop(t *tensor.Tensor) {
+	if slices.Contains(s.room[:s.count], t) || slices.Contains(s.more, t) {
+		t, _ = s.Give(t)
+		t.Release()
+	}
+}
+
 // GiveBoth hands two results over.
 func (s *Scope) GiveBoth(first, second *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if s.Err != nil {

@@ -15,6 +15,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -27,28 +28,29 @@ func (g *Generator) serial(dst Span, draw func(v []float64)) {
 	}
 }
 
-func c(v []float64) (*C.double, C.int64_t) {
+func array(v []float64) (*C.double, C.int64_t) {
 	return (*C.double)(unsafe.SliceData(v)), C.int64_t(len(v))
 }
 
-// Exponential fills a floating-point span with exponentials of rate lambda: -log(1 - u) / lambda. lambda <= 0 is a
-// Runtime error.
-func (g *Generator) Exponential(dst Span, lambda float64) error {
-	if !(lambda > 0) {
-		return status.Runtimef("exponential_ expects lambda > 0.0, but found lambda=%v", lambda)
+// Exponential are floating-point exponentials of rate Lambda: -log(1 - u) / Lambda. Lambda <= 0 is a Runtime error.
+type Exponential struct{ Lambda float64 }
+
+// Check implements Distribution.
+func (e Exponential) Check(d, _ dtype.DType) error {
+	if !(e.Lambda > 0) {
+		return status.Runtimef("exponential_ expects lambda > 0.0, but found lambda=%v", e.Lambda)
 	}
-	if err := requireContinuous("exponential_", dst.DType); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.serial(dst, func(v []float64) { g.exponentials(v, lambda) })
+	return requireContinuous("exponential_", d)
+}
+
+func (e Exponential) draw(g *Generator, to, _ Span, _ bool) error {
+	g.serial(to, func(v []float64) { g.exponentials(v, e.Lambda) })
 	return nil
 }
 
 func (g *Generator) exponentials(v []float64, lambda float64) {
 	g.uniform64(v, 0, 1)
-	p, n := c(v)
+	p, n := array(v)
 	C.random_log1p(p, n)
 	scale := -1 / lambda
 	for i := range v {
@@ -56,60 +58,67 @@ func (g *Generator) exponentials(v []float64, lambda float64) {
 	}
 }
 
-// Cauchy fills a floating-point span with median + sigma tan(pi (u - 1/2)). sigma <= 0 is a Runtime error.
-func (g *Generator) Cauchy(dst Span, median, sigma float64) error {
-	if !(sigma > 0) {
-		return status.Runtimef("cauchy_ expects sigma > 0.0, but found sigma=%v", sigma)
+// Cauchy are floating-point values of Median + Sigma tan(pi (u - 1/2)). Sigma <= 0 is a Runtime error.
+type Cauchy struct{ Median, Sigma float64 }
+
+// Check implements Distribution.
+func (c Cauchy) Check(d, _ dtype.DType) error {
+	if !(c.Sigma > 0) {
+		return status.Runtimef("cauchy_ expects sigma > 0.0, but found sigma=%v", c.Sigma)
 	}
-	if err := requireContinuous("cauchy_", dst.DType); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.serial(dst, func(v []float64) {
+	return requireContinuous("cauchy_", d)
+}
+
+func (c Cauchy) draw(g *Generator, to, _ Span, _ bool) error {
+	g.serial(to, func(v []float64) {
 		g.uniform64(v, 0, 1)
-		p, n := c(v)
+		p, n := array(v)
 		C.random_tan(p, n)
-		affine(v, sigma, median)
+		affine(v, c.Sigma, c.Median)
 	})
 	return nil
 }
 
-// LogNormal fills a floating-point span with exponentials of normals of the given mean and standard deviation, drawn
-// serially. std <= 0 is a Runtime error.
-func (g *Generator) LogNormal(dst Span, mean, std float64) error {
-	if !(std > 0) {
-		return status.Runtimef("log_normal_ expects std > 0.0, but found std=%v", std)
+// LogNormal are floating-point exponentials of normals, drawn serially. Std <= 0 is a Runtime error.
+type LogNormal struct{ Mean, Std float64 }
+
+// Check implements Distribution.
+func (n LogNormal) Check(d, _ dtype.DType) error {
+	if !(n.Std > 0) {
+		return status.Runtimef("log_normal_ expects std > 0.0, but found std=%v", n.Std)
 	}
-	if err := requireFloating("log_normal_", dst.DType); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.serial(dst, func(v []float64) {
-		g.normals(v, mean, std)
-		p, n := c(v)
+	return requireFloating("log_normal_", d)
+}
+
+func (n LogNormal) draw(g *Generator, to, _ Span, _ bool) error {
+	g.serial(to, func(v []float64) {
+		g.normals(v, n.Mean, n.Std)
+		p, n := array(v)
 		C.random_exp(p, n)
 	})
 	return nil
 }
 
-// Geometric fills an integer or floating-point span with the number of trials of probability p up to the first success:
-// ceil(log(u) / log(1 - p)). p outside (0, 1) is a Runtime error.
-func (g *Generator) Geometric(dst Span, p float64) error {
-	if !(p > 0 && p < 1) {
-		return status.Runtimef("geometric_ expects p to be in (0, 1), but got p=%v", p)
+// Geometric are numbers of trials of probability P up to the first success, ceil(log(u) / log(1 - P)), of an integer or
+// floating-point dtype. P outside (0, 1) is a Runtime error.
+type Geometric struct{ P float64 }
+
+// Check implements Distribution.
+func (t Geometric) Check(d, _ dtype.DType) error {
+	if !(t.P > 0 && t.P < 1) {
+		return status.Runtimef("geometric_ expects p to be in (0, 1), but got p=%v", t.P)
 	}
-	if !dst.DType.IsIntegral() && !dst.DType.IsFloatingPoint() {
-		return status.NotImplementedf("geometric_ is not implemented for %s: use an integer or floating-point dtype",
-			dst.DType)
+	if !d.IsIntegral() && !d.IsFloatingPoint() {
+		return status.NotImplementedf("geometric_ is not implemented for %s: use an integer or floating-point dtype", d)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	scale := math.Log1p(-p)
-	g.serial(dst, func(v []float64) {
+	return nil
+}
+
+func (t Geometric) draw(g *Generator, to, _ Span, _ bool) error {
+	scale := math.Log1p(-t.P)
+	g.serial(to, func(v []float64) {
 		g.uniform64(v, 0, 1)
-		data, n := c(v)
+		data, n := array(v)
 		C.random_log(data, n)
 		for i := range v {
 			v[i] = math.Ceil(v[i] / scale)

@@ -7,41 +7,47 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Bernoulli fills a real span with 1 where a float64 uniform is below p, and 0 elsewhere. p outside [0, 1] is a Runtime
-// error.
-func (g *Generator) Bernoulli(dst Span, p float64) error {
-	if !(p >= 0 && p <= 1) {
-		return status.Runtimef("bernoulli_ expects p to be in [0, 1], but got p=%v", p)
+// Bernoulli is 1 where a float64 uniform is below P, and 0 elsewhere, of a real dtype. P outside [0, 1] is a Runtime error.
+type Bernoulli struct{ P float64 }
+
+// Check implements Distribution.
+func (b Bernoulli) Check(d, _ dtype.DType) error {
+	if !(b.P >= 0 && b.P <= 1) {
+		return status.Runtimef("bernoulli_ expects p to be in [0, 1], but got p=%v", b.P)
 	}
-	if err := requireReal("bernoulli_", dst.DType); err != nil {
-		return err
-	}
-	g.integers(dst, func(v []int64) {
+	return requireReal("bernoulli_", d)
+}
+
+func (b Bernoulli) draw(g *Generator, to, _ Span, _ bool) error {
+	g.integers(to, func(v []int64) {
 		for i := range v {
-			v[i] = indicator(g.engine.float64() < p)
+			v[i] = indicator(g.engine.float64() < b.P)
 		}
 	})
 	return nil
 }
 
-// BernoulliEach is Bernoulli with a probability for each element: p is floating-point and as long as dst. Uniforms are
-// float64 for float64 probabilities and float32 otherwise. A probability outside [0, 1] is a Runtime error; nothing is
-// drawn then.
-func (g *Generator) BernoulliEach(dst, p Span) error {
-	if err := requireReal("bernoulli", dst.DType); err != nil {
+// BernoulliEach is Bernoulli with a floating-point probability for each element. Uniforms are float64 for float64 probabilities and
+// float32 otherwise. A probability outside [0, 1] is a Runtime error.
+type BernoulliEach struct{}
+
+// Check implements Distribution.
+func (BernoulliEach) Check(d, each dtype.DType) error {
+	if err := requireReal("bernoulli", d); err != nil {
 		return err
 	}
-	if err := requireFloating("bernoulli", p.DType); err != nil {
-		return err
-	}
+	return requireFloating("bernoulli", each)
+}
+
+func (BernoulliEach) draw(g *Generator, to, each Span, _ bool) error {
 	within := func(x float64) bool { return x >= 0 && x <= 1 }
-	probabilities, err := parameters(p, "bernoulli", "probability in [0, 1]", within)
+	probabilities, err := parameters(each, "bernoulli", "probability in [0, 1]", within)
 	if err != nil {
 		return err
 	}
-	g.integers(dst, func(v []int64) {
+	g.integers(to, func(v []int64) {
 		for i := range v {
-			if p.DType == dtype.Float64 {
+			if each.DType == dtype.Float64 {
 				v[i] = indicator(g.engine.float64() < probabilities[i])
 			} else {
 				v[i] = indicator(float64(g.engine.float32()) < probabilities[i])
@@ -72,19 +78,18 @@ func parameters(s Span, op, want string, valid func(float64) bool) ([]float64, e
 	return values, nil
 }
 
-// Poisson fills a floating-point span with Poisson counts; rates has its length and dtype. A rate that is not >= 0 is a
-// Runtime error; nothing is drawn then.
-func (g *Generator) Poisson(dst, rates Span) error {
-	if err := requireFloating("poisson", dst.DType); err != nil {
-		return err
-	}
-	lambdas, err := parameters(rates, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
+// Poisson are counts, of a floating-point dtype, with a rate of this dtype for each element. A rate that is not >= 0 is a Runtime error.
+type Poisson struct{}
+
+// Check implements Distribution.
+func (Poisson) Check(d, _ dtype.DType) error { return requireFloating("poisson", d) }
+
+func (Poisson) draw(g *Generator, to, each Span, _ bool) error {
+	lambdas, err := parameters(each, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.serial(dst, func(v []float64) {
+	g.serial(to, func(v []float64) {
 		for i := range v {
 			v[i] = g.poisson(lambdas[i])
 		}

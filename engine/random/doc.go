@@ -5,17 +5,17 @@
 //
 //	Uniform        one 32-bit draw an element for float16, bfloat16 and float32 (24 bits, computed in float32);
 //	               one 64-bit draw for float64 (53 bits); complex as twice as many reals
-//	Normal         from 16 elements on: Box-Muller on blocks of 16 uniforms; when the length is no multiple of 16, the
-//	               last 16 elements are drawn afresh, which costs another 16 draws. Below 16: NormalSerial
-//	NormalSerial   float64 Box-Muller a pair at a time; the second normal of a pair waits in the generator
-//	               for the next fill that wants one, whatever its dtype
-//	RandInt        one draw modulo the range: 32 bits below a range of 2^28, 64 bits from there on, for every dtype
-//	RandIntFull    one 32-bit draw, 64-bit for int64 and float64
-//	RandPerm       Fisher-Yates with 32-bit draws; inside out with 64-bit draws from n = (2^32-1)/20 on
+//	Normal         in contiguous tensors from 16 elements on: Box-Muller on blocks of 16 uniforms; when the length is no
+//	               multiple of 16, the last 16 elements are drawn afresh, which costs another 16 draws. Otherwise float64
+//	               Box-Muller a pair at a time; the second normal of a pair waits in the generator for the next fill that
+//	               wants one, whatever its dtype
+//	Integers       one draw modulo the range: 32 bits below a range of 2^28, 64 bits from there on, for every dtype
+//	AllIntegers    one 32-bit draw, 64-bit for int64 and float64
+//	Permutation    Fisher-Yates with 32-bit draws; inside out with 64-bit draws from n = (2^32-1)/20 on
 //	Bernoulli      float64 uniform < p; BernoulliEach: float32 uniforms unless the probabilities are float64
 //	Exponential, Cauchy, LogNormal, Geometric, Poisson    float64, then rounded to the dtype
 //	Multinomial    with replacement a float64 uniform a sample; otherwise weights over exponentials, largest first
 //
 // PyTorch fills a tensor that is not contiguous in its iterator's order (memory order for a permuted dense tensor, row
-// order for a stepped one) and never by blocks: fill a scratch Span, with NormalSerial in Normal's place, and scatter.
+// order for a stepped one) and never by blocks: fill a scratch Span and scatter.
 package random

@@ -10,8 +10,6 @@ import (
 
 // integers fills dst from draw, which writes the next integers of the stream.
 func (g *Generator) integers(dst Span, draw func(v []int64)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	for i := 0; i < dst.Len; i += len(g.ints) {
 		n := min(len(g.ints), dst.Len-i)
 		draw(g.ints[:n])
@@ -19,63 +17,100 @@ func (g *Generator) integers(dst Span, draw func(v []int64)) {
 	}
 }
 
-// RandInt fills a real span with integers of [from, to). For a floating-point dtype the ends move inwards to numbers
-// that it holds. from >= to and ends that the dtype cannot hold are Runtime errors.
-func (g *Generator) RandInt(dst Span, from, to int64) error {
-	if err := requireReal("random_", dst.DType); err != nil {
+// Integers are integers of [From, To), of a real dtype. For a floating-point dtype the ends move inwards to numbers that it holds.
+// From >= To and ends that the dtype cannot hold are Runtime errors.
+type Integers struct{ From, To int64 }
+
+// Check implements Distribution.
+func (r Integers) Check(d, _ dtype.DType) error {
+	if err := requireReal("random_", d); err != nil {
 		return err
 	}
+	if r.From >= r.To {
+		return status.Runtimef("random_ expects 'from' to be less than 'to', but got from=%d >= to=%d", r.From, r.To)
+	}
+	from, to := r.ends(d)
 	if from >= to {
-		return status.Runtimef("random_ expects 'from' to be less than 'to', but got from=%d >= to=%d", from, to)
+		return status.Runtimef("random_: %s holds no integer of [%d, %d)", d, r.From, r.To)
 	}
-	if dst.DType.IsFloatingPoint() {
-		low, high := from, to
-		from, to = inwardFrom(dst.DType, from), inwardTo(dst.DType, to)
-		if from >= to {
-			return status.Runtimef("random_: %s holds no integer of [%d, %d)", dst.DType, low, high)
-		}
+	return checkEnds(d, from, to-1)
+}
+
+func (r Integers) ends(d dtype.DType) (from, to int64) {
+	if d.IsFloatingPoint() {
+		return inwardFrom(d, r.From), inwardTo(d, r.To)
 	}
-	if err := checkEnds(dst.DType, from, to-1); err != nil {
-		return err
-	}
+	return r.From, r.To
+}
+
+func (r Integers) draw(g *Generator, dst, _ Span, _ bool) error {
+	from, to := r.ends(dst.DType)
 	g.ranged(dst, from, uint64(to)-uint64(from))
 	return nil
 }
 
-// RandIntFrom fills a real span with integers from from up to the largest of the dtype, or up to 2^digits for a
-// floating-point dtype. The smallest int64 stands for all 64 bits and needs int64, bfloat16, float32 or float64.
-func (g *Generator) RandIntFrom(dst Span, from int64) error {
-	if err := requireReal("random_", dst.DType); err != nil {
+// IntegersFrom are integers from From up to the largest of a real dtype, or up to 2^digits for a floating-point dtype. The smallest
+// int64 stands for all 64 bits and needs int64, bfloat16, float32 or float64.
+type IntegersFrom struct{ From int64 }
+
+// Check implements Distribution.
+func (r IntegersFrom) Check(d, _ dtype.DType) error {
+	if err := requireReal("random_", d); err != nil {
 		return err
 	}
-	if from == math.MinInt64 {
-		return g.wholeRange(dst)
+	if r.From == math.MinInt64 {
+		switch d {
+		case dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64:
+			return nil
+		}
+		return status.NotImplementedf(
+			"random_ over the range of int64 is not implemented for %s: use int64, bfloat16, float32 or float64", d)
 	}
-	_, last := dtype.IntRange(dst.DType)
-	if dst.DType.IsFloatingPoint() {
-		last = 1 << digits(dst.DType)
-		from = inwardFrom(dst.DType, from)
-	}
+	from, last := r.ends(d)
 	if from > last {
-		return status.Runtimef("random_: from=%d is beyond %d, the last integer that it draws for %s", from, last, dst.DType)
+		return status.Runtimef("random_: from=%d is beyond %d, the last integer that it draws for %s", from, last, d)
 	}
-	if err := checkEnds(dst.DType, from, last); err != nil {
-		return err
+	return checkEnds(d, from, last)
+}
+
+func (r IntegersFrom) ends(d dtype.DType) (from, last int64) {
+	if d.IsFloatingPoint() {
+		return inwardFrom(d, r.From), lastInteger(d)
 	}
+	return r.From, lastInteger(d)
+}
+
+func (r IntegersFrom) draw(g *Generator, dst, _ Span, _ bool) error {
+	if r.From == math.MinInt64 {
+		g.integers(dst, func(v []int64) {
+			for i := range v {
+				v[i] = int64(g.engine.uint64())
+			}
+		})
+		return nil
+	}
+	from, last := r.ends(dst.DType)
 	g.ranged(dst, from, uint64(last)-uint64(from)+1)
 	return nil
 }
 
-// RandIntFull fills a real span as random_() does: integers of [0, max] for an integer dtype, of [0, 2^digits] for a
-// floating-point one, and both bools.
-func (g *Generator) RandIntFull(dst Span) error {
-	if err := requireReal("random_", dst.DType); err != nil {
-		return err
+// lastInteger is the largest of the integers that random_ draws for a dtype.
+func lastInteger(d dtype.DType) int64 {
+	if d.IsFloatingPoint() {
+		return 1 << digits(d)
 	}
-	_, last := dtype.IntRange(dst.DType)
-	if dst.DType.IsFloatingPoint() {
-		last = 1 << digits(dst.DType)
-	}
+	_, last := dtype.IntRange(d)
+	return last
+}
+
+// AllIntegers are those of random_(): of [0, max] for an integer dtype, of [0, 2^digits] for a floating-point one, and both bools.
+type AllIntegers struct{}
+
+// Check implements Distribution.
+func (AllIntegers) Check(d, _ dtype.DType) error { return requireReal("random_", d) }
+
+func (AllIntegers) draw(g *Generator, dst, _ Span, _ bool) error {
+	last := lastInteger(dst.DType)
 	if dst.DType == dtype.Int64 || dst.DType == dtype.Float64 {
 		g.integers(dst, func(v []int64) {
 			for i := range v {
@@ -87,21 +122,6 @@ func (g *Generator) RandIntFull(dst Span) error {
 	g.integers(dst, func(v []int64) {
 		for i := range v {
 			v[i] = int64(g.engine.uint32() % (uint32(last) + 1))
-		}
-	})
-	return nil
-}
-
-func (g *Generator) wholeRange(dst Span) error {
-	switch dst.DType {
-	case dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64:
-	default:
-		return status.NotImplementedf(
-			"random_ over the range of int64 is not implemented for %s: use int64, bfloat16, float32 or float64", dst.DType)
-	}
-	g.integers(dst, func(v []int64) {
-		for i := range v {
-			v[i] = int64(g.engine.uint64())
 		}
 	})
 	return nil

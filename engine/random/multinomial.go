@@ -23,49 +23,66 @@ import (
 // maxCategories is the number of categories that a float32 index counts exactly.
 const maxCategories = 1 << 24
 
-// Multinomial draws samples of the indices of each row of weights into a span of int64, row after row. weights is a floating-point
-// span of rows × categories; rows need not sum to 1. Without replacement, and for a single sample, a row's indices come
-// in descending order of weight / exponential, the smaller index first among equals (PyTorch leaves ties, which occur
-// with 16-bit weights, in no order). Runtime errors: samples < 1, more samples than categories without replacement,
-// a weight that is negative or not finite, a row that sums to 0.
-func (g *Generator) Multinomial(to, weights Span, categories, samples int, replacement bool) error {
-	dst := elements[int64](to)
+// Multinomial draws Samples of the indices of each row of weights into int64 elements, row after row. There is a floating-point
+// weight for each of the Categories of a row; rows need not sum to 1. Without replacement, and for a single sample, a row's indices
+// come in descending order of weight / exponential, the smaller index first among equals (PyTorch leaves ties, which occur with 16-bit
+// weights, in no order). Runtime errors: Samples < 1, more samples than categories without replacement, a weight that is negative or
+// not finite, a row that sums to 0.
+type Multinomial struct {
+	Categories, Samples int64
+	Replacement         bool
+}
+
+// Check implements Distribution.
+func (m Multinomial) Check(_, weights dtype.DType) error {
 	switch {
-	case !weights.DType.IsFloatingPoint():
-		return status.Runtimef("multinomial only supports floating-point dtypes for input, got: %s", weights.DType)
-	case samples < 1:
-		return status.Runtimef("cannot sample n_sample=%d <= 0 samples", samples)
-	case !replacement && samples > categories:
-		return status.Runtimef("cannot sample n_sample=%d > prob_dist.size(-1)=%d samples without replacement",
-			samples, categories)
-	case categories > maxCategories:
-		return status.Runtimef("multinomial: number of categories cannot exceed 2^24, got %d", categories)
+	case !weights.IsFloatingPoint():
+		return status.Runtimef("multinomial only supports floating-point dtypes for input, got: %s", weights)
+	case m.Samples < 1:
+		return status.Runtimef("multinomial: cannot sample n_sample=%d <= 0 samples", m.Samples)
+	case !m.Replacement && m.Samples > m.Categories:
+		return status.Runtimef("multinomial: cannot sample n_sample=%d > prob_dist.size(-1)=%d samples without replacement", m.Samples, m.Categories)
+	case m.Categories > maxCategories:
+		return status.Runtimef("multinomial: number of categories cannot exceed 2^24, got %d", m.Categories)
+	}
+	return nil
+}
+
+func (m Multinomial) draw(g *Generator, to, weights Span, _ bool) error {
+	dst, categories, samples := elements[int64](to), int(m.Categories), int(m.Samples)
+	switch {
 	case len(dst) == 0:
-		return nil
+		return checkWeights(weights, categories)
 	case categories == 0:
 		return status.Runtimef("multinomial: cannot sample from 0 categories")
+	case !m.Replacement || samples == 1:
+		return g.withoutReplacement(dst, weights, categories, samples)
+	case weights.DType == dtype.Float64:
+		return withReplacement[float64](g, dst, weights, categories, samples)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if replacement && samples > 1 {
-		// PyTorch accumulates 16-bit weights in float32.
-		if weights.DType == dtype.Float64 {
-			return withReplacement[float64](g, dst, weights, categories, samples)
+	return withReplacement[float32](g, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
+}
+
+// checkWeights refuses rows that no index can be drawn from.
+func checkWeights(weights Span, categories int) error {
+	row := make([]float64, categories)
+	for i := 0; i < weights.Len; i += categories {
+		get(row, weights.at(i, categories))
+		some := false
+		for _, w := range row {
+			if !isWeight(w) {
+				if math.IsInf(w, 1) {
+					return status.Runtimef("invalid multinomial distribution (encountering probability entry = infinity)")
+				}
+				return status.Runtimef("invalid multinomial distribution (encountering probability entry %v, expected >= 0)", w)
+			}
+			some = some || w > 0
 		}
-		return withReplacement[float32](g, dst, weights, categories, samples)
+		if !some {
+			return status.Runtimef("invalid multinomial distribution (sum of probabilities of row %d <= 0)", i/categories)
+		}
 	}
-	return g.withoutReplacement(dst, weights, categories, samples)
-}
-
-func errWeight(w float64) error {
-	if math.IsInf(w, 1) {
-		return status.Runtimef("invalid multinomial distribution (encountering probability entry = infinity)")
-	}
-	return status.Runtimef("invalid multinomial distribution (encountering probability entry %v, expected >= 0)", w)
-}
-
-func errNoWeight(row int) error {
-	return status.Runtimef("invalid multinomial distribution (sum of probabilities of row %d <= 0)", row)
+	return nil
 }
 
 // grain is the number of weights or samples that are worth a thread.
@@ -80,18 +97,11 @@ func withReplacement[T float32 | float64](g *Generator, dst []int64, weights Spa
 			sums[row] = cumulate(cumulative[int(row)*categories:][:categories])
 		}
 	})
-	for row, sum := range sums {
-		switch {
-		case !isWeight(sum):
-			given := make([]T, categories)
-			get(given, weights.at(row*categories, categories))
-			for _, w := range given {
-				if !isWeight(float64(w)) {
-					return errWeight(float64(w))
-				}
+	for _, sum := range sums {
+		if !isWeight(sum) || sum == 0 {
+			if err := checkWeights(weights, categories); err != nil {
+				return err
 			}
-		case sum == 0:
-			return errNoWeight(row)
 		}
 	}
 	u := make([]float64, len(dst))
@@ -138,20 +148,11 @@ func findPositions[T float32 | float64](dst []int64, c []T, u []float64) {
 }
 
 func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, samples int) error {
+	if err := checkWeights(weights, categories); err != nil {
+		return err
+	}
 	keys := make([]float64, weights.Len)
 	get(keys, weights)
-	for row := 0; row*categories < len(keys); row++ {
-		some := false
-		for _, w := range keys[row*categories:][:categories] {
-			if !isWeight(w) {
-				return errWeight(w)
-			}
-			some = some || w > 0
-		}
-		if !some {
-			return errNoWeight(row)
-		}
-	}
 	for i := 0; i < len(keys); i += len(g.floats) {
 		e := g.floats[:min(len(g.floats), len(keys)-i)]
 		g.exponentials(e, 1)

@@ -20,18 +20,28 @@ import (
 // block is the number of normals that Box-Muller makes at once: 8 radii and 8 angles.
 const block = 16
 
-// Normal fills a floating-point or complex span with normals of the given mean and standard deviation, as PyTorch
-// fills a contiguous tensor. The parts of a complex element have half the variance each. std < 0 is a Runtime error.
-func (g *Generator) Normal(dst Span, mean, std float64) error {
-	if dst.parts().Len < block {
-		return g.NormalSerial(dst, mean, std)
+// Normal are floating-point or complex normals. The parts of a complex element have half the variance each. Std < 0 is a Runtime
+// error.
+type Normal struct{ Mean, Std float64 }
+
+// Check implements Distribution.
+func (n Normal) Check(d, _ dtype.DType) error {
+	if !(n.Std >= 0) {
+		return status.Runtimef("normal expects std >= 0.0, but found std=%v", n.Std)
 	}
-	dst, std, err := normalArguments(dst, std)
-	if err != nil {
-		return err
+	return requireFloating("normal_", d.ToReal())
+}
+
+// draw goes by blocks where PyTorch does: in contiguous tensors of so many elements.
+func (n Normal) draw(g *Generator, to, _ Span, rowMajor bool) error {
+	dst, mean, std := to.parts(), n.Mean, n.Std
+	if to.DType.IsComplex() {
+		std /= math.Sqrt2
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	if !rowMajor || dst.Len < block {
+		g.serial(dst, func(v []float64) { g.normals(v, mean, std) })
+		return nil
+	}
 	switch dst.DType {
 	case dtype.Float16, dtype.BFloat16:
 		g.normalHalf(dst, float32(mean), float32(std))
@@ -55,29 +65,6 @@ func (g *Generator) Normal(dst Span, mean, std float64) error {
 		}
 	}
 	return nil
-}
-
-// NormalSerial is Normal as PyTorch fills a tensor that is not contiguous: element by element, whatever the length.
-func (g *Generator) NormalSerial(dst Span, mean, std float64) error {
-	dst, std, err := normalArguments(dst, std)
-	if err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.serial(dst, func(v []float64) { g.normals(v, mean, std) })
-	return nil
-}
-
-func normalArguments(dst Span, std float64) (Span, float64, error) {
-	if !(std >= 0) {
-		return dst, std, status.Runtimef("normal expects std >= 0.0, but found std=%v", std)
-	}
-	if dst.DType.IsComplex() {
-		std /= math.Sqrt2
-	}
-	dst = dst.parts()
-	return dst, std, requireFloating("normal_", dst.DType)
 }
 
 // normals draws pairs of uniforms and keeps the last pair's second normal when v has no place for it.

@@ -7,10 +7,12 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// RandPerm fills an integer or floating-point span with a permutation of 0 ... Len-1. A dtype that does not hold Len
-// exactly is a Runtime error.
-func (g *Generator) RandPerm(dst Span) error {
-	d := dst.DType
+// Permutation is a permutation of 0 ... N-1, of an integer or floating-point dtype. A dtype that does not hold N exactly is a Runtime
+// error.
+type Permutation struct{ N int64 }
+
+// Check implements Distribution.
+func (p Permutation) Check(d, _ dtype.DType) error {
 	if !d.IsIntegral() && !d.IsFloatingPoint() {
 		return status.NotImplementedf("randperm is not implemented for %s: use an integer or floating-point dtype", d)
 	}
@@ -18,12 +20,14 @@ func (g *Generator) RandPerm(dst Span) error {
 	if d.IsFloatingPoint() {
 		most = 1<<digits(d) + 1
 	}
-	if int64(dst.Len) > most {
-		return status.Runtimef("randperm: n=%d is too large for %s, which holds integers up to %d", dst.Len, d, most)
+	if p.N > most {
+		return status.Runtimef("randperm: n=%d is too large for %s, which holds integers up to %d", p.N, d, most)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch d {
+	return nil
+}
+
+func (Permutation) draw(g *Generator, dst, _ Span, _ bool) error {
+	switch dst.DType {
 	case dtype.Uint8:
 		permute(g, elements[uint8](dst), func(i int) uint8 { return uint8(i) })
 	case dtype.Int8:

@@ -90,35 +90,30 @@ func load(t *testing.T, file string, into any) {
 
 type fill func(g *random.Generator) (random.Span, error)
 
-func filled(d dtype.DType, n int, f func(*random.Generator, random.Span) error) fill {
+// draw fills a contiguous tensor's elements.
+func draw(g *random.Generator, s random.Span, d random.Distribution) error {
+	return g.Fill(s, random.Span{}, d, true)
+}
+
+func filled(d dtype.DType, n int, from random.Distribution) fill {
+	return filledEach(d, n, from, random.Span{})
+}
+
+func filledEach(d dtype.DType, n int, from random.Distribution, each random.Span) fill {
 	return func(g *random.Generator) (random.Span, error) {
 		s := span(d, n)
-		return s, f(g, s)
+		return s, g.Fill(s, each, from, true)
 	}
-}
-
-func uniform(from, to float64) func(*random.Generator, random.Span) error {
-	return func(g *random.Generator, s random.Span) error { return g.Uniform(s, from, to) }
-}
-
-func normal(mean, std float64) func(*random.Generator, random.Span) error {
-	return func(g *random.Generator, s random.Span) error { return g.Normal(s, mean, std) }
-}
-
-func integers(from, to int64) func(*random.Generator, random.Span) error {
-	return func(g *random.Generator, s random.Span) error { return g.RandInt(s, from, to) }
 }
 
 func multinomial(samples int, replacement bool) fill {
-	return func(g *random.Generator) (random.Span, error) {
-		s := span(dtype.Int64, samples)
-		return s, g.Multinomial(s, of(dtype.Float32, 0.1, 0.2, 0.7), 3, samples, replacement)
-	}
+	from := random.Multinomial{Categories: 3, Samples: int64(samples), Replacement: replacement}
+	return filledEach(dtype.Int64, samples, from, of(dtype.Float32, 0.1, 0.2, 0.7))
 }
 
 var (
-	rand  = uniform(0, 1)
-	randn = normal(0, 1)
+	rand  = random.Uniform{To: 1}
+	randn = random.Normal{Std: 1}
 )
 
 var expressions = map[string][]fill{
@@ -135,40 +130,28 @@ var expressions = map[string][]fill{
 	"torch.randn(5, dtype=torch.float64)":                                   {filled(dtype.Float64, 5, randn)},
 	"torch.randn(20, dtype=torch.float64)":                                  {filled(dtype.Float64, 20, randn)},
 	"torch.randn(2, 3, dtype=torch.complex64)":                              {filled(dtype.Complex64, 6, randn)},
-	"torch.randint(0, 10, (8,))":                                            {filled(dtype.Int64, 8, integers(0, 10))},
-	"torch.randint(-3, 3, (8,), dtype=torch.int8)":                          {filled(dtype.Int8, 8, integers(-3, 3))},
-	"torch.randint(0, 2**40, (4,))":                                         {filled(dtype.Int64, 4, integers(0, 1<<40))},
-	"torch.randperm(10)":                                                    {filled(dtype.Int64, 10, (*random.Generator).RandPerm)},
-	"torch.randperm(10, dtype=torch.int32)":                                 {filled(dtype.Int32, 10, (*random.Generator).RandPerm)},
-	"torch.empty(6).uniform_(-1, 1)":                                        {filled(dtype.Float32, 6, uniform(-1, 1))},
-	"torch.empty(6).normal_(2, 3)":                                          {filled(dtype.Float32, 6, normal(2, 3))},
+	"torch.randint(0, 10, (8,))":                                            {filled(dtype.Int64, 8, random.Integers{From: 0, To: 10})},
+	"torch.randint(-3, 3, (8,), dtype=torch.int8)":                          {filled(dtype.Int8, 8, random.Integers{From: -3, To: 3})},
+	"torch.randint(0, 2**40, (4,))":                                         {filled(dtype.Int64, 4, random.Integers{From: 0, To: 1 << 40})},
+	"torch.randperm(10)":                                                    {filled(dtype.Int64, 10, random.Permutation{N: 10})},
+	"torch.randperm(10, dtype=torch.int32)":                                 {filled(dtype.Int32, 10, random.Permutation{N: 10})},
+	"torch.empty(6).uniform_(-1, 1)":                                        {filled(dtype.Float32, 6, random.Uniform{From: -1, To: 1})},
+	"torch.empty(6).normal_(2, 3)":                                          {filled(dtype.Float32, 6, random.Normal{Mean: 2, Std: 3})},
 	"torch.normal(torch.zeros(4), torch.ones(4))":                           {filled(dtype.Float32, 4, randn)},
-	"torch.empty(6, dtype=torch.int64).random_()":                           {filled(dtype.Int64, 6, (*random.Generator).RandIntFull)},
-	"torch.empty(6).random_(0, 100)":                                        {filled(dtype.Float32, 6, integers(0, 100))},
+	"torch.empty(6, dtype=torch.int64).random_()":                           {filled(dtype.Int64, 6, random.AllIntegers{})},
+	"torch.empty(6).random_(0, 100)":                                        {filled(dtype.Float32, 6, random.Integers{From: 0, To: 100})},
 	"torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 2)":                   {multinomial(2, false)},
 	"torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 6, replacement=True)": {multinomial(6, true)},
-	"torch.empty(6).cauchy_()": {filled(dtype.Float32, 6, func(g *random.Generator, s random.Span) error {
-		return g.Cauchy(s, 0, 1)
-	})},
-	"torch.empty(6).log_normal_()": {filled(dtype.Float32, 6, func(g *random.Generator, s random.Span) error {
-		return g.LogNormal(s, 1, 2)
-	})},
-	"torch.empty(6).geometric_(0.3)": {filled(dtype.Float32, 6, func(g *random.Generator, s random.Span) error {
-		return g.Geometric(s, 0.3)
-	})},
-	"torch.empty(8).bernoulli_(0.25)": {filled(dtype.Float32, 8, func(g *random.Generator, s random.Span) error {
-		return g.Bernoulli(s, 0.25)
-	})},
-	"torch.bernoulli(torch.full((8,), 0.5))": {filled(dtype.Float32, 8, func(g *random.Generator, s random.Span) error {
-		return g.BernoulliEach(s, of(dtype.Float32, .5, .5, .5, .5, .5, .5, .5, .5))
-	})},
-	"torch.poisson(torch.tensor([1., 5., 20.]))": {filled(dtype.Float32, 3, func(g *random.Generator, s random.Span) error {
-		return g.Poisson(s, of(dtype.Float32, 1, 5, 20))
-	})},
+	"torch.empty(6).cauchy_()":                                              {filled(dtype.Float32, 6, random.Cauchy{Sigma: 1})},
+	"torch.empty(6).log_normal_()":                                          {filled(dtype.Float32, 6, random.LogNormal{Mean: 1, Std: 2})},
+	"torch.empty(6).geometric_(0.3)":                                        {filled(dtype.Float32, 6, random.Geometric{P: 0.3})},
+	"torch.empty(8).bernoulli_(0.25)":                                       {filled(dtype.Float32, 8, random.Bernoulli{P: 0.25})},
+	"torch.bernoulli(torch.full((8,), 0.5))":                                {filledEach(dtype.Float32, 8, random.BernoulliEach{}, of(dtype.Float32, .5, .5, .5, .5, .5, .5, .5, .5))},
+	"torch.poisson(torch.tensor([1., 5., 20.]))":                            {filledEach(dtype.Float32, 3, random.Poisson{}, of(dtype.Float32, 1, 5, 20))},
 	// The transposition happens after the fill.
 	"torch.rand(2, 3).t().contiguous()": {func(g *random.Generator) (random.Span, error) {
 		s, out := span(dtype.Float32, 6), span(dtype.Float32, 6)
-		err := g.Uniform(s, 0, 1)
+		err := draw(g, s, rand)
 		for i, v := range at[float32](s) {
 			at[float32](out)[i%3*2+i/3] = v
 		}
@@ -176,7 +159,7 @@ var expressions = map[string][]fill{
 	}},
 	"[torch.rand(3), torch.randn(3), torch.rand(2), torch.randn(16), torch.randint(5, (2,))]": {
 		filled(dtype.Float32, 3, rand), filled(dtype.Float32, 3, randn), filled(dtype.Float32, 2, rand),
-		filled(dtype.Float32, 16, randn), filled(dtype.Int64, 2, integers(0, 5)),
+		filled(dtype.Float32, 16, randn), filled(dtype.Int64, 2, random.Integers{From: 0, To: 5}),
 	},
 }
 
@@ -215,6 +198,33 @@ func TestRecordedStreams(t *testing.T) {
 	}
 }
 
+func distribution(op string, n int, a []float64) random.Distribution {
+	switch op {
+	case "uniform_":
+		return random.Uniform{From: a[0], To: a[1]}
+	case "normal_":
+		return random.Normal{Mean: a[0], Std: a[1]}
+	case "exponential_":
+		return random.Exponential{Lambda: a[0]}
+	case "cauchy_":
+		return random.Cauchy{Median: a[0], Sigma: a[1]}
+	case "log_normal_":
+		return random.LogNormal{Mean: a[0], Std: a[1]}
+	case "geometric_":
+		return random.Geometric{P: a[0]}
+	case "bernoulli_":
+		return random.Bernoulli{P: a[0]}
+	case "randperm":
+		return random.Permutation{N: int64(n)}
+	case "random_from":
+		return random.IntegersFrom{From: int64(a[0])}
+	}
+	if len(a) == 0 {
+		return random.AllIntegers{}
+	}
+	return random.Integers{From: int64(a[0]), To: int64(a[1])}
+}
+
 // dtypes.json holds what PyTorch 2.15 draws from seed 7 for every dtype, around the length where Normal changes to
 // blocks, and the 31 bits that it draws next.
 func TestEveryDType(t *testing.T) {
@@ -230,35 +240,8 @@ func TestEveryDType(t *testing.T) {
 		t.Run(row.Op+" "+row.DType+" "+strconv.Itoa(row.N), func(t *testing.T) {
 			d, ok := dtype.Parse(row.DType)
 			require.True(t, ok)
-			g, s, a := random.New(7), span(d, row.N), row.Args
-			var err error
-			switch row.Op {
-			case "uniform_":
-				err = g.Uniform(s, a[0], a[1])
-			case "normal_":
-				err = g.Normal(s, a[0], a[1])
-			case "exponential_":
-				err = g.Exponential(s, a[0])
-			case "cauchy_":
-				err = g.Cauchy(s, a[0], a[1])
-			case "log_normal_":
-				err = g.LogNormal(s, a[0], a[1])
-			case "geometric_":
-				err = g.Geometric(s, a[0])
-			case "bernoulli_":
-				err = g.Bernoulli(s, a[0])
-			case "randperm":
-				err = g.RandPerm(s)
-			case "random_from":
-				err = g.RandIntFrom(s, int64(a[0]))
-			case "random_":
-				if len(a) == 0 {
-					err = g.RandIntFull(s)
-				} else {
-					err = g.RandInt(s, int64(a[0]), int64(a[1]))
-				}
-			}
-			require.NoError(t, err)
+			g, s := random.New(7), span(d, row.N)
+			require.NoError(t, draw(g, s, distribution(row.Op, row.N, row.Args)))
 			assertStream(t, row.Values, read(s))
 			assert.Equal(t, row.Next, int32(g.Random()&math.MaxInt32), "position of the stream")
 		})
@@ -267,12 +250,12 @@ func TestEveryDType(t *testing.T) {
 
 func TestSerialNormalsKeepThePairAcrossFills(t *testing.T) {
 	whole, g := span(dtype.Float64, 601), random.New(3)
-	require.NoError(t, g.NormalSerial(whole, 0, 1))
+	require.NoError(t, g.Fill(whole, random.Span{}, randn, false))
 	g.ManualSeed(3)
 	var pieces []float64
 	for _, n := range []int{1, 2, 3, 0, 595} {
 		s := span(dtype.Float64, n)
-		require.NoError(t, g.NormalSerial(s, 0, 1))
+		require.NoError(t, g.Fill(s, random.Span{}, randn, false))
 		pieces = append(pieces, read(s)...)
 	}
 	assert.Equal(t, read(whole), pieces)
@@ -281,7 +264,7 @@ func TestSerialNormalsKeepThePairAcrossFills(t *testing.T) {
 func TestPairsOfDrawsSpanRefills(t *testing.T) {
 	s, g, single := span(dtype.Float64, 1000), random.New(3), random.New(3)
 	assert.Equal(t, g.Random(), single.Random())
-	require.NoError(t, g.Uniform(s, 0, 1))
+	require.NoError(t, draw(g, s, rand))
 	for i, v := range read(s) {
 		assert.Equal(t, float64(single.Random64()&(1<<53-1))*0x1p-53, v, "element %d", i)
 	}
@@ -290,7 +273,7 @@ func TestPairsOfDrawsSpanRefills(t *testing.T) {
 func TestStateRestoresTheStream(t *testing.T) {
 	next := func(g *random.Generator) []float64 {
 		s := span(dtype.Float32, 700)
-		require.NoError(t, g.NormalSerial(s, 0, 1))
+		require.NoError(t, g.Fill(s, random.Span{}, randn, false))
 		return read(s)
 	}
 	for _, drawn := range []int{0, 1, 3, 623, 624, 625} {
@@ -298,7 +281,7 @@ func TestStateRestoresTheStream(t *testing.T) {
 		for range drawn {
 			g.Random()
 		}
-		require.NoError(t, g.NormalSerial(span(dtype.Float32, drawn%2), 0, 1))
+		require.NoError(t, g.Fill(span(dtype.Float32, drawn%2), random.Span{}, randn, false))
 		state := g.State()
 		assert.Len(t, state, random.StateSize)
 		want := next(g)
@@ -344,7 +327,7 @@ func TestSeeds(t *testing.T) {
 func TestConcurrentFillsShareOneStream(t *testing.T) {
 	const workers, n = 8, 1000
 	whole := span(dtype.Float32, workers*n)
-	require.NoError(t, random.New(1).Uniform(whole, 0, 1))
+	require.NoError(t, draw(random.New(1), whole, rand))
 	want := map[float64]bool{}
 	for i := 0; i < whole.Len; i += n {
 		want[read(whole)[i]] = true
@@ -355,7 +338,7 @@ func TestConcurrentFillsShareOneStream(t *testing.T) {
 	for i := range first {
 		group.Go(func() {
 			s := span(dtype.Float32, n)
-			assert.NoError(t, g.Uniform(s, 0, 1))
+			assert.NoError(t, draw(g, s, rand))
 			first[i] = read(s)[0]
 		})
 	}
@@ -374,7 +357,7 @@ func TestMultinomialNeverDrawsZeroWeights(t *testing.T) {
 	weights := of(dtype.Float64, 0, 3, 0, 1, 1, 0, 0, 9)
 	for _, replacement := range []bool{false, true} {
 		dst := make([]int64, 4)
-		require.NoError(t, random.New(2).Multinomial(ints(dst), weights, 4, 2, replacement))
+		require.NoError(t, random.New(2).Fill(ints(dst), weights, random.Multinomial{Categories: 4, Samples: 2, Replacement: replacement}, true))
 		for i, row := range [][]int64{{1, 3}, {0, 3}} {
 			for _, index := range dst[2*i:][:2] {
 				assert.Contains(t, row, index)
@@ -390,11 +373,12 @@ func TestMultinomialDoesNotDependOnThreads(t *testing.T) {
 	for i := range values {
 		values[i] = float64(i % 13)
 	}
+	from := random.Multinomial{Categories: categories, Samples: samples, Replacement: true}
 	var want []int64
 	for threads := 1; threads <= 3; threads++ {
 		parallel.SetThreads(threads)
 		got := make([]int64, rows*samples)
-		require.NoError(t, random.New(3).Multinomial(ints(got), of(dtype.Float32, values...), categories, samples, true))
+		require.NoError(t, random.New(3).Fill(ints(got), of(dtype.Float32, values...), from, true))
 		if want == nil {
 			want = got
 		}
@@ -406,8 +390,12 @@ func TestErrors(t *testing.T) {
 	g := random.New(1)
 	f32, f16, i8, i32 := span(dtype.Float32, 3), span(dtype.Float16, 3), span(dtype.Int8, 3), span(dtype.Int32, 3)
 	b, c64 := span(dtype.Bool, 3), span(dtype.Complex64, 3)
-	draw := func(samples int, replacement bool, weights ...float64) error {
-		return g.Multinomial(span(dtype.Int64, samples), of(dtype.Float32, weights...), len(weights), samples, replacement)
+	each := func(to random.Span, from random.Distribution, each random.Span) error {
+		return g.Fill(to, each, from, true)
+	}
+	choose := func(samples int, replacement bool, weights ...float64) error {
+		from := random.Multinomial{Categories: int64(len(weights)), Samples: int64(samples), Replacement: replacement}
+		return each(span(dtype.Int64, samples), from, of(dtype.Float32, weights...))
 	}
 	before := g.State()
 	for _, c := range []struct {
@@ -415,41 +403,41 @@ func TestErrors(t *testing.T) {
 		code status.Code
 		text string
 	}{
-		{g.Uniform(f32, 2, 1), status.Runtime, "from=2 > to=1"},
-		{g.Uniform(f32, math.NaN(), 1), status.Runtime, "from=NaN is out of bounds for float32"},
-		{g.Uniform(f16, 0, 70000), status.Runtime, "to=70000 is out of bounds for float16"},
-		{g.Uniform(f16, -60000, 60000), status.Runtime, "to - from is out of bounds"},
-		{g.Uniform(i32, 0, 1), status.NotImplemented, "uniform_ is not implemented for int32"},
-		{g.Normal(f32, 0, -1), status.Runtime, "std=-1"},
-		{g.Normal(i32, 0, 1), status.NotImplemented, "int32"},
-		{g.Exponential(f32, 0), status.Runtime, "lambda=0"},
-		{g.Exponential(c64, 1), status.Runtime, "complex64"},
-		{g.Cauchy(f32, 0, 0), status.Runtime, "sigma=0"},
-		{g.LogNormal(f32, 0, 0), status.Runtime, "std=0"},
-		{g.Geometric(f32, 1), status.Runtime, "p=1"},
-		{g.Geometric(b, .5), status.NotImplemented, "bool"},
-		{g.Bernoulli(f32, 1.5), status.Runtime, "p=1.5"},
-		{g.Bernoulli(c64, .5), status.NotImplemented, "complex64"},
-		{g.BernoulliEach(f32, of(dtype.Float32, .5, 1.5, .5)), status.Runtime, "element 1 is 1.5"},
-		{g.BernoulliEach(f32, i32), status.NotImplemented, "int32"},
-		{g.Poisson(f32, of(dtype.Float32, 1, 1, -1)), status.Runtime, "element 2 is -1"},
-		{g.RandInt(i8, 5, 5), status.Runtime, "from=5 >= to=5"},
-		{g.RandInt(i8, 0, 200), status.Runtime, "to - 1 = 199 is out of bounds for int8"},
-		{g.RandInt(b, -1, 1), status.Runtime, "from=-1 is out of bounds for bool"},
-		{g.RandInt(f16, 0, 70000), status.Runtime, "out of bounds for float16"},
-		{g.RandInt(f16, 2051, 2052), status.Runtime, "float16 holds no integer of [2051, 2052)"},
-		{g.RandInt(c64, 0, 2), status.NotImplemented, "complex64"},
-		{g.RandIntFrom(i8, 200), status.Runtime, "from=200 is beyond 127"},
-		{g.RandIntFrom(i32, math.MinInt64), status.NotImplemented, "int32"},
-		{g.RandPerm(b), status.NotImplemented, "bool"},
-		{g.RandPerm(span(dtype.Int8, 128)), status.Runtime, "n=128 is too large for int8"},
-		{draw(1, false, 1, -1), status.Runtime, "-1"},
-		{draw(3, true, 1, math.Inf(1)), status.Runtime, "infinity"},
-		{draw(3, true, 0, 0), status.Runtime, "row 0 <= 0"},
-		{draw(2, false, 0, 0), status.Runtime, "row 0 <= 0"},
-		{draw(4, false, 1, 0, 3), status.Runtime, "n_sample=4 > prob_dist.size(-1)=3"},
-		{draw(0, true, 1), status.Runtime, "n_sample=0"},
-		{g.Multinomial(span(dtype.Int64, 1), i32, 3, 1, true), status.Runtime, "int32"},
+		{draw(g, f32, random.Uniform{From: 2, To: 1}), status.Runtime, "from=2 > to=1"},
+		{draw(g, f32, random.Uniform{From: math.NaN(), To: 1}), status.Runtime, "from=NaN is out of bounds for float32"},
+		{draw(g, f16, random.Uniform{From: 0, To: 70000}), status.Runtime, "to=70000 is out of bounds for float16"},
+		{draw(g, f16, random.Uniform{From: -60000, To: 60000}), status.Runtime, "to - from is out of bounds"},
+		{draw(g, i32, random.Uniform{From: 0, To: 1}), status.NotImplemented, "uniform_ is not implemented for int32"},
+		{draw(g, f32, random.Normal{Mean: 0, Std: -1}), status.Runtime, "std=-1"},
+		{draw(g, i32, random.Normal{Mean: 0, Std: 1}), status.NotImplemented, "int32"},
+		{draw(g, f32, random.Exponential{Lambda: 0}), status.Runtime, "lambda=0"},
+		{draw(g, c64, random.Exponential{Lambda: 1}), status.Runtime, "complex64"},
+		{draw(g, f32, random.Cauchy{Median: 0, Sigma: 0}), status.Runtime, "sigma=0"},
+		{draw(g, f32, random.LogNormal{Mean: 0, Std: 0}), status.Runtime, "std=0"},
+		{draw(g, f32, random.Geometric{P: 1}), status.Runtime, "p=1"},
+		{draw(g, b, random.Geometric{P: .5}), status.NotImplemented, "bool"},
+		{draw(g, f32, random.Bernoulli{P: 1.5}), status.Runtime, "p=1.5"},
+		{draw(g, c64, random.Bernoulli{P: .5}), status.NotImplemented, "complex64"},
+		{each(f32, random.BernoulliEach{}, of(dtype.Float32, .5, 1.5, .5)), status.Runtime, "element 1 is 1.5"},
+		{each(f32, random.BernoulliEach{}, i32), status.NotImplemented, "int32"},
+		{each(f32, random.Poisson{}, of(dtype.Float32, 1, 1, -1)), status.Runtime, "element 2 is -1"},
+		{draw(g, i8, random.Integers{From: 5, To: 5}), status.Runtime, "from=5 >= to=5"},
+		{draw(g, i8, random.Integers{From: 0, To: 200}), status.Runtime, "to - 1 = 199 is out of bounds for int8"},
+		{draw(g, b, random.Integers{From: -1, To: 1}), status.Runtime, "from=-1 is out of bounds for bool"},
+		{draw(g, f16, random.Integers{From: 0, To: 70000}), status.Runtime, "out of bounds for float16"},
+		{draw(g, f16, random.Integers{From: 2051, To: 2052}), status.Runtime, "float16 holds no integer of [2051, 2052)"},
+		{draw(g, c64, random.Integers{From: 0, To: 2}), status.NotImplemented, "complex64"},
+		{draw(g, i8, random.IntegersFrom{From: 200}), status.Runtime, "from=200 is beyond 127"},
+		{draw(g, i32, random.IntegersFrom{From: math.MinInt64}), status.NotImplemented, "int32"},
+		{draw(g, b, random.Permutation{N: 3}), status.NotImplemented, "bool"},
+		{draw(g, span(dtype.Int8, 128), random.Permutation{N: 128}), status.Runtime, "n=128 is too large for int8"},
+		{choose(1, false, 1, -1), status.Runtime, "-1"},
+		{choose(3, true, 1, math.Inf(1)), status.Runtime, "infinity"},
+		{choose(3, true, 0, 0), status.Runtime, "row 0 <= 0"},
+		{choose(2, false, 0, 0), status.Runtime, "row 0 <= 0"},
+		{choose(4, false, 1, 0, 3), status.Runtime, "n_sample=4 > prob_dist.size(-1)=3"},
+		{choose(0, true, 1), status.Runtime, "n_sample=0"},
+		{each(span(dtype.Int64, 1), random.Multinomial{Categories: 3, Samples: 1, Replacement: true}, i32), status.Runtime, "int32"},
 	} {
 		var e *status.Error
 		if assert.ErrorAs(t, c.err, &e, c.text) {
@@ -462,11 +450,11 @@ func TestErrors(t *testing.T) {
 
 func BenchmarkFloat32(b *testing.B) {
 	s, g := span(dtype.Float32, 1<<20), random.New(1)
-	for name, f := range map[string]func(*random.Generator, random.Span) error{"rand": rand, "randn": randn} {
+	for name, from := range map[string]random.Distribution{"rand": rand, "randn": randn} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(4 << 20)
 			for b.Loop() {
-				require.NoError(b, f(g, s))
+				require.NoError(b, draw(g, s, from))
 			}
 		})
 	}

@@ -14,33 +14,39 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Uniform fills a floating-point or complex span with values of [from, to), both parts of a complex element alike.
-// Bounds that the dtype cannot hold, from > to, and a range that it cannot hold are Runtime errors.
-func (g *Generator) Uniform(dst Span, from, to float64) error {
-	dst = dst.parts()
-	if err := requireFloating("uniform_", dst.DType); err != nil {
+// Uniform are floating-point or complex values of [From, To), both parts of a complex element alike. Bounds that the dtype cannot
+// hold, From > To, and a range that it cannot hold are Runtime errors.
+type Uniform struct{ From, To float64 }
+
+// Check implements Distribution.
+func (u Uniform) Check(d, _ dtype.DType) error {
+	d = d.ToReal()
+	if err := requireFloating("uniform_", d); err != nil {
 		return err
 	}
-	limit := dtype.MaxFinite(dst.DType)
+	limit := dtype.MaxFinite(d)
 	switch {
-	case !(from >= -limit && from <= limit):
-		return status.Runtimef("uniform_: from=%v is out of bounds for %s", from, dst.DType)
-	case !(to >= -limit && to <= limit):
-		return status.Runtimef("uniform_: to=%v is out of bounds for %s", to, dst.DType)
-	case from > to:
-		return status.Runtimef("uniform_ expects to return a [from, to) range, but found from=%v > to=%v", from, to)
-	case to-from > limit:
-		return status.Runtimef("uniform_: to - from is out of bounds for %s: from=%v, to=%v", dst.DType, from, to)
+	case !(u.From >= -limit && u.From <= limit):
+		return status.Runtimef("uniform_: from=%v is out of bounds for %s", u.From, d)
+	case !(u.To >= -limit && u.To <= limit):
+		return status.Runtimef("uniform_: to=%v is out of bounds for %s", u.To, d)
+	case u.From > u.To:
+		return status.Runtimef("uniform_ expects to return a [from, to) range, but found from=%v > to=%v", u.From, u.To)
+	case u.To-u.From > limit:
+		return status.Runtimef("uniform_: to - from is out of bounds for %s: from=%v, to=%v", d, u.From, u.To)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	return nil
+}
+
+func (u Uniform) draw(g *Generator, to, _ Span, _ bool) error {
+	dst := to.parts()
 	switch dst.DType {
 	case dtype.Float16, dtype.BFloat16:
-		g.uniformHalf(dst, float32(from), float32(to))
+		g.uniformHalf(dst, float32(u.From), float32(u.To))
 	case dtype.Float32:
-		g.uniform32(elements[float32](dst), float32(from), float32(to))
+		g.uniform32(elements[float32](dst), float32(u.From), float32(u.To))
 	case dtype.Float64:
-		g.uniform64(elements[float64](dst), from, to)
+		g.uniform64(elements[float64](dst), u.From, u.To)
 	}
 	return nil
 }

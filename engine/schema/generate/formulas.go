@@ -21,8 +21,12 @@ const (
 	noneConst   = "none"
 )
 
-// expression is a compiled part of a formula: Go code and its type.
-type expression struct{ code, typ string }
+// expression is a compiled part of a formula: Go code and its type. What a call of an operator makes nothing else uses, so that it is
+// handed over to the step that does (engine/autograd/temporaries.go).
+type expression struct {
+	code, typ string
+	temporary bool // a tensor that nothing else uses
+}
 
 // compiler turns the formulas of one operator into Go. Their language has Go's expressions: names of arguments, grad and
 // grad_NAME for the gradients of results, result and NAME for results, calls of operators and of the methods of steps in
@@ -38,6 +42,8 @@ type compiler struct {
 	captured map[string]string // what is read before the call, by variable
 	flows    map[int]bool      // results whose gradients formulas read
 }
+
+func plain(code, typ string) expression { return expression{code: code, typ: typ} }
 
 func (k *compiler) wrong(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
 
@@ -100,9 +106,10 @@ func (k *compiler) expression(e ast.Expr) expression {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
 		inner := k.expression(x.X)
-		return expression{"(" + inner.code + ")", inner.typ}
+		inner.code = "(" + inner.code + ")"
+		return inner
 	case *ast.BasicLit:
-		return expression{x.Value, map[token.Token]string{token.INT: intConst, token.FLOAT: floatConst, token.STRING: "string"}[x.Kind]}
+		return plain(x.Value, map[token.Token]string{token.INT: intConst, token.FLOAT: floatConst, token.STRING: "string"}[x.Kind])
 	case *ast.Ident:
 		return k.name(x.Name)
 	case *ast.SelectorExpr:
@@ -122,28 +129,28 @@ func (k *compiler) expression(e ast.Expr) expression {
 func (k *compiler) name(name string) expression {
 	switch name {
 	case "true", "false":
-		return expression{name, "bool"}
+		return plain(name, "bool")
 	case noneConst:
-		return expression{name, noneConst}
+		return plain(name, noneConst)
 	case "i":
-		return expression{"int64(i)", "int64"}
+		return plain("int64(i)", "int64")
 	case "grads":
-		return expression{"s.given", tensorsType}
+		return plain("s.given", tensorsType)
 	}
 	for at, r := range k.op.Returns {
 		switch {
 		case name == "grad" && len(k.op.Returns) == 1, name == "grad_"+r.Name:
 			k.flows[at] = true
-			return expression{fmt.Sprintf("s.grad(%d)", at), tensorType}
+			return plain(fmt.Sprintf("s.grad(%d)", at), tensorType)
 		case name == "has_grad_"+r.Name:
-			return expression{fmt.Sprintf("s.has(%d)", at), "bool"}
+			return plain(fmt.Sprintf("s.has(%d)", at), "bool")
 		case name == "result" && len(k.op.Returns) == 1, name == r.Name && len(k.op.Returns) > 1:
 			k.uses[resultName(k.op, at)] = true
-			return expression{"s.saved(" + resultName(k.op, at) + "_)", tensorType}
+			return plain("s.saved("+resultName(k.op, at)+"_)", tensorType)
 		}
 	}
 	if name == "grad" && len(k.op.Returns) == 0 {
-		return expression{"s.grad(0)", tensorType}
+		return plain("s.grad(0)", tensorType)
 	}
 	i := slices.IndexFunc(k.op.Args, func(a schema.Arg) bool { return a.Name == name })
 	if i < 0 {
@@ -153,17 +160,17 @@ func (k *compiler) name(name string) expression {
 	switch p.typ {
 	case tensorType:
 		k.uses[p.name] = true
-		return expression{"s.saved(" + p.name + "_)", tensorType}
+		return plain("s.saved("+p.name+"_)", tensorType)
 	case tensorsType:
 		k.uses[p.name] = true
-		return expression{"s.savedAll(" + p.name + "_)", tensorsType}
+		return plain("s.savedAll("+p.name+"_)", tensorsType)
 	case "[]ops.IndexItem":
 		k.uses[p.name] = true
-		return expression{"s.savedIndex(" + p.name + "_)", p.typ}
+		return plain("s.savedIndex("+p.name+"_)", p.typ)
 	case "[]int64", "*float64":
 		k.captured[p.name] = "copied(" + p.name + ")"
 	}
-	return expression{p.name, p.typ}
+	return plain(p.name, p.typ)
 }
 
 // param is the Go parameter of argument i.
@@ -178,14 +185,14 @@ func resultName(o *schema.Operator, i int) string {
 
 // attributes are what is known of a tensor without its elements: code with a place for the tensor, and its type.
 var attributes = map[string]expression{
-	"sizes":      {"%s.Sizes()", "[]int64"},
-	"strides":    {"%s.Strides()", "[]int64"},
-	"offset":     {"%s.Offset()", "int64"},
-	"dim":        {"int64(%s.Dim())", "int64"},
-	"numel":      {"%s.Numel()", "int64"},
-	"dtype":      {"%s.DType()", "dtype.DType"},
-	"is_complex": {"%s.DType().IsComplex()", "bool"},
-	"like":       {"likeOf(%s)", "like"},
+	"sizes":      plain("%s.Sizes()", "[]int64"),
+	"strides":    plain("%s.Strides()", "[]int64"),
+	"offset":     plain("%s.Offset()", "int64"),
+	"dim":        plain("int64(%s.Dim())", "int64"),
+	"numel":      plain("%s.Numel()", "int64"),
+	"dtype":      plain("%s.DType()", "dtype.DType"),
+	"is_complex": plain("%s.DType().IsComplex()", "bool"),
+	"like":       plain("likeOf(%s)", "like"),
 }
 
 // attribute is x.name. That of an operand is read before the call, so that the operand need not be saved for it.
@@ -204,20 +211,20 @@ func (k *compiler) attribute(x *ast.SelectorExpr) expression {
 				k.wrong("%s is %s, which has no attributes", id.Name, p.typ)
 			case p.typ == tensorsType && x.Sel.Name == "sizes":
 				k.captured[variable] = "sizesOf(" + p.name + ")"
-				return expression{variable, "[][]int64"}
+				return plain(variable, "[][]int64")
 			case a.typ == "[]int64":
 				k.captured[variable] = "copied(" + fmt.Sprintf(a.code, p.name) + ")"
 			default:
 				k.captured[variable] = fmt.Sprintf(a.code, p.name)
 			}
-			return expression{variable, a.typ}
+			return plain(variable, a.typ)
 		}
 	}
 	t := k.expression(x.X)
 	if t.typ != tensorType {
 		k.wrong("%s is %s, which has no attributes", t.code, t.typ)
 	}
-	return expression{fmt.Sprintf(a.code, t.code), a.typ}
+	return plain(fmt.Sprintf(a.code, t.code), a.typ)
 }
 
 // call is f(args) or x.f(args).
@@ -236,16 +243,18 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 		}
 		test := k.as(k.expression(args[0]), "bool")
 		if then := k.expression(args[1]); then.typ == "string" {
-			return expression{fmt.Sprintf("either(%s, %s, %s)", test, then.code, k.as(k.expression(args[2]), "string")), "string"}
+			return plain(fmt.Sprintf("either(%s, %s, %s)", test, then.code, k.as(k.expression(args[2]), "string")), "string")
 		}
+		then, otherwise := k.expression(args[1]), k.expression(args[2])
 		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
-			k.as(k.expression(args[1]), tensorType), k.as(k.expression(args[2]), tensorType)), tensorType}
+			k.as(then, tensorType), k.as(otherwise, tensorType)), tensorType, then.temporary && otherwise.temporary}
 	}
 	if h := k.helpers[schema.Camel(name, false)]; h != nil && (len(args) == len(h.params) || k.ops[name] == nil) {
 		if len(args) != len(h.params) {
 			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}
-		return expression{"s." + h.name + "(" + k.arguments(args, h.params, nil) + ")", h.results[0]}
+		code, over, given := k.arguments(args, h.params, nil)
+		return expression{handOver(over, "s."+h.name+"("+code+")"), h.results[0], over > 0 && !given} // which may be an operand itself
 	}
 	f := k.ops[name]
 	if f == nil {
@@ -256,20 +265,45 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	if len(args) > len(defaults) {
 		k.wrong("%s takes %d arguments, not %d", name, len(defaults), len(args))
 	}
-	code := strings.Repeat("nil, ", outs) + k.arguments(args, f.params[outs:], defaults)
+	code, over, _ := k.arguments(args, f.params[outs:], defaults)
+	code = strings.Repeat("nil, ", outs) + code
 	keep := map[string]string{tensorType: "keep", tensorsType: "keepAll"}[f.results[0]]
 	if keep == "" || len(f.results) != 2 {
 		k.wrong("%s does not return one tensor, or a list of them", name)
 	}
-	return expression{fmt.Sprintf("s.%s(s.c.%s(%s))", keep, f.name, code), f.results[0]}
+	code = fmt.Sprintf("s.%s(s.c.%s(%s))", keep, f.name, code)
+	if keep != "keep" {
+		if over > 0 {
+			code = fmt.Sprintf("s.afterAll(%d, %s)", over, code)
+		}
+		return plain(code, f.results[0])
+	}
+	return expression{handOver(over, code), f.results[0], true}
 }
 
-// arguments are those given, and the defaults of the others.
-func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string) string {
+// handOver is code that is handed some operands.
+func handOver(operands int, code string) string {
+	if operands == 0 {
+		return code
+	}
+	return fmt.Sprintf("s.after(%d, %s)", operands, code)
+}
+
+// arguments are those given, and the defaults of the others: how many are handed over, and whether there are tensors that are not.
+func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string) (code string, over int, given bool) {
 	var out []string
 	for i, p := range params {
 		if i < len(args) {
-			out = append(out, k.as(k.expression(args[i]), p.typ))
+			e := k.expression(args[i])
+			code := k.as(e, p.typ)
+			switch {
+			case e.temporary:
+				code = "s.hand(" + code + ")"
+				over++
+			case e.typ == tensorType || e.typ == tensorsType:
+				given = true
+			}
+			out = append(out, code)
 			continue
 		}
 		d, ok := goDefault(defaults[i], p.typ)
@@ -278,7 +312,7 @@ func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string)
 		}
 		out = append(out, d)
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, ", "), over, given
 }
 
 // goDefault is the Go text of an entry's default.
@@ -318,15 +352,18 @@ func goDefault(text, typ string) (string, bool) {
 func (k *compiler) unary(op token.Token, x expression) expression {
 	switch {
 	case op == token.NOT && x.typ == "bool":
-		return expression{"!" + x.code, x.typ}
+		return plain("!"+x.code, x.typ)
 	case op != token.SUB:
 		k.wrong("the language has no unary %s for %s", op, x.typ)
 	case x.typ == tensorType:
-		return expression{"s.neg(" + x.code + ")", tensorType}
+		if x.temporary {
+			return expression{"s.after(1, s.neg(s.hand(" + x.code + ")))", tensorType, true}
+		}
+		return expression{"s.neg(" + x.code + ")", tensorType, true}
 	case x.typ == scalarType:
-		return expression{"arith('-', dtype.IntScalar(0), " + x.code + ")", scalarType}
+		return plain("arith('-', dtype.IntScalar(0), "+x.code+")", scalarType)
 	}
-	return expression{"-" + x.code, x.typ}
+	return plain("-"+x.code, x.typ)
 }
 
 var (
@@ -346,22 +383,25 @@ func (k *compiler) binary(op token.Token, x, y expression) expression {
 		if !ok {
 			k.wrong("the language has no %s for tensors", op)
 		}
-		return expression{fmt.Sprintf(form, k.as(x, tensorType), k.as(y, tensorType)), tensorType}
+		if over := map[[2]bool]string{{true, false}: "left", {false, true}: "right", {true, true}: "left|right"}[[2]bool{x.temporary, y.temporary}]; over != "" && !compares {
+			return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, k.as(x, tensorType), k.as(y, tensorType), over), tensorType, true}
+		}
+		return expression{fmt.Sprintf(form, k.as(x, tensorType), k.as(y, tensorType)), tensorType, true}
 	case is("bool") && (op == token.LAND || op == token.LOR), is("string") && compares, is("dtype.DType") && compares:
 		if x.typ != y.typ {
 			k.wrong("%s %s %s is of two types", x.typ, op, y.typ)
 		}
-		return expression{x.code + " " + op.String() + " " + y.code, "bool"}
+		return plain(x.code+" "+op.String()+" "+y.code, "bool")
 	case is(noneConst) && compares && is("ops.Int"):
-		return expression{x.code + op.String() + "ops.NoInt", "bool"}
+		return plain(x.code+op.String()+"ops.NoInt", "bool")
 	case is(noneConst) && compares && (is("[]int64") || is("*float64")):
-		return expression{x.code + op.String() + "nil", "bool"}
+		return plain(x.code+op.String()+"nil", "bool")
 	case is(noneConst) && compares && is(scalarType):
-		return expression{map[bool]string{true: "", false: "!"}[op == token.EQL] + x.code + ".IsNone()", "bool"}
+		return plain(map[bool]string{true: "", false: "!"}[op == token.EQL]+x.code+".IsNone()", "bool")
 	case is(scalarType) && compares:
-		return expression{k.as(x, scalarType) + ".Float() " + op.String() + " " + k.as(y, scalarType) + ".Float()", "bool"}
+		return plain(k.as(x, scalarType)+".Float() "+op.String()+" "+k.as(y, scalarType)+".Float()", "bool")
 	case is(scalarType):
-		return expression{fmt.Sprintf("arith('%s', %s, %s)", op, k.as(x, scalarType), k.as(y, scalarType)), scalarType}
+		return plain(fmt.Sprintf("arith('%s', %s, %s)", op, k.as(x, scalarType), k.as(y, scalarType)), scalarType)
 	case slices.Contains(numeric, x.typ) && slices.Contains(numeric, y.typ):
 		typ := "int64"
 		if is("float64") || is(floatConst) {
@@ -377,7 +417,7 @@ func (k *compiler) binary(op token.Token, x, y expression) expression {
 		if compares {
 			typ = "bool"
 		}
-		return expression{"(" + code + ")", typ}
+		return plain("("+code+")", typ)
 	}
 	k.wrong("the language has no %s for %s and %s", op, x.typ, y.typ)
 	return expression{}

@@ -35,10 +35,10 @@ func compilerOf(t *testing.T) *compiler {
 func TestFormulas(t *testing.T) {
 	for formula, want := range map[string]string{
 		"grad * self.conj()":                  "s.mul(s.grad(0), s.conj(s.saved(self_)))",
-		"-grad / (2 * result)":                "s.div(s.neg(s.grad(0)), (s.mul(s.int(2), s.saved(result_))))",
+		"-grad / (2 * result)":                "s.binary('/', s.neg(s.grad(0)), (s.mul(s.int(2), s.saved(result_))), left|right)",
 		"grad.sum()":                          "s.keep(s.c.Sum(s.grad(0), nil, false))",
-		"exp(grad).sum(dim, true)":            "s.keep(s.c.Sum(s.keep(s.c.Exp(nil, s.grad(0))), dim, true))",
-		"grad.sum(self.sizes) * alpha":        "s.mul(s.keep(s.c.Sum(s.grad(0), selfSizes, false)), s.number(alpha))",
+		"exp(grad).sum(dim, true)":            "s.after(1, s.keep(s.c.Sum(s.hand(s.keep(s.c.Exp(nil, s.grad(0)))), dim, true)))",
+		"grad.sum(self.sizes) * alpha":        "s.binary('*', s.keep(s.c.Sum(s.grad(0), selfSizes, false)), s.number(alpha), left)",
 		"cond(alpha == 1, grad, grad * 0.5)":  "s.cond(alpha.Float() == dtype.IntScalar(1).Float(), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.mul(s.grad(0), s.float(0.5)) })",
 		"grad * (alpha - 1)":                  "s.mul(s.grad(0), s.number((arith('-', alpha, dtype.IntScalar(1)))))",
 		"cond(self.dim > 1, grad, grad)":      "s.cond((selfDim > 1), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.grad(0) })",
