@@ -40,7 +40,7 @@ type Argument struct {
 }
 
 // At is the address of an array.
-func At(address uintptr) Argument { return Argument{bits: uint64(address)} }
+func At(address unsafe.Pointer) Argument { return Argument{bits: uint64(uintptr(address))} }
 
 // Int is an integer.
 func Int(v int64) Argument { return Argument{uint64(v), true} }

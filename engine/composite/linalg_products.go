@@ -120,6 +120,9 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 	if self.Dim() < 2 || self.Sizes()[self.Dim()-1] != self.Sizes()[self.Dim()-2] {
 		return nil, status.Runtimef("%s: A must be batches of square matrices, got shape %v", op, self.Sizes())
 	}
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	}
 	s := within(c, op)
 	defer s.Close()
 	square := self

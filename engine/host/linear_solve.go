@@ -12,9 +12,9 @@ import (
 func (w *matrixWork) solve() {
 	_, right := lastTwo(w.B)
 	n := blas.Int(w.n)
-	w.each(w.n*w.n*(w.n+2*right), []int64{8 * w.n}, func(memory []uintptr) worker {
-		factor := w.call("getrf", n, n, blas.At(0), n, blas.At(memory[0]), blas.Int(0))
-		solve := w.call("getrs", w.turned(), n, blas.Int(right), blas.At(0), n, blas.At(memory[0]), blas.At(0), n, blas.Int(0))
+	w.each(w.n*w.n*(w.n+2*right), []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
+		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
+		solve := w.call("getrs", w.turned(), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
 		return func(i int64) {
 			a := w.of(w.A, i)
 			if w.Factored {
@@ -39,9 +39,9 @@ func (w *matrixWork) solveTriangular() {
 	if w.Unit {
 		unit = blas.Letter('U')
 	}
-	w.each(rows*columns*w.n, []int64{16}, func(memory []uintptr) worker {
-		tensor.Put(unsafe.Pointer(memory[0]), w.d, dtype.IntScalar(1))
-		solve := w.call("trsm", w.side(), uplo(w.Upper), w.turned(), unit, blas.Int(rows), blas.Int(columns), blas.At(memory[0]), blas.At(0), blas.Int(w.n), blas.At(0), blas.Int(rows))
+	w.each(rows*columns*w.n, []int64{16}, func(memory []unsafe.Pointer) worker {
+		tensor.Put(memory[0], w.d, dtype.IntScalar(1))
+		solve := w.call("trsm", w.side(), uplo(w.Upper), w.turned(), unit, blas.Int(rows), blas.Int(columns), blas.At(memory[0]), blas.At(nil), blas.Int(w.n), blas.At(nil), blas.Int(rows))
 		return func(i int64) {
 			solve.Set(7, w.of(w.A, i))
 			solve.Set(9, w.of(w.B, i))
@@ -53,8 +53,8 @@ func (w *matrixWork) solveTriangular() {
 func (w *matrixWork) solveLDL() {
 	_, right := lastTwo(w.B)
 	n := blas.Int(w.n)
-	w.each(2*w.n*w.n*right, []int64{8 * w.n}, func(memory []uintptr) worker {
-		solve := w.call(w.symmetric("trs"), uplo(w.Upper), n, blas.Int(right), blas.At(0), n, blas.At(memory[0]), blas.At(0), n, blas.Int(0))
+	w.each(2*w.n*w.n*right, []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
+		solve := w.call(w.symmetric("trs"), uplo(w.Upper), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
 		return func(i int64) {
 			w.takePivots(i, memory[0])
 			solve.Set(3, w.of(w.A, i))
@@ -68,26 +68,26 @@ func (w *matrixWork) solveLDL() {
 func (w *matrixWork) leastSquares() {
 	rows, right := lastTwo(w.B)
 	short, long := min(w.m, w.n), max(w.m, w.n)
-	arguments := []blas.Argument{blas.Int(w.m), blas.Int(w.n), blas.Int(right), blas.At(0), blas.Int(w.m), blas.At(0), blas.Int(rows)}
+	arguments := []blas.Argument{blas.Int(w.m), blas.Int(w.n), blas.Int(right), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.Int(rows)}
 	a, work := 3, 7 // the places of A and of the memory
 	name := map[launch.Driver]string{launch.GELS: "gels", launch.GELSY: "gelsy", launch.GELSD: "gelsd", launch.GELSS: "gelss"}[w.Driver]
 	if w.Driver == launch.GELS {
 		arguments = append([]blas.Argument{blas.Letter('N')}, arguments...)
 		a, work = 4, 8
 	} else {
-		arguments = append(arguments, blas.At(0), blas.Real(w.d, w.Cutoff), blas.Int(0)) // columns' order or singular values, cutoff, rank
+		arguments = append(arguments, blas.At(nil), blas.Real(w.d, w.Cutoff), blas.Int(0)) // columns' order or singular values, cutoff, rank
 		work = 10
 	}
-	arguments = append(arguments, blas.At(0), blas.Int(0))
+	arguments = append(arguments, blas.At(nil), blas.Int(0))
 	// What else is needed beside the memory: for the order of columns, real numbers, and integers.
 	more := []int64{8 * w.n}
 	real := w.d.ToReal()
 	if w.d.IsComplex() && w.Driver != launch.GELS {
-		arguments = append(arguments, blas.At(0))
+		arguments = append(arguments, blas.At(nil))
 		more = append(more, 5*long*real.Size())
 	}
 	if w.Driver == launch.GELSD {
-		arguments = append(arguments, blas.At(0))
+		arguments = append(arguments, blas.At(nil))
 	}
 	arguments = append(arguments, blas.Int(0))
 	var rooms []int64
@@ -96,7 +96,7 @@ func (w *matrixWork) leastSquares() {
 	} else {
 		rooms = []int64{w.room(name, arguments, work)}
 	}
-	w.each(2*w.m*w.n*short, append(more, rooms...), func(memory []uintptr) worker {
+	w.each(2*w.m*w.n*short, append(more, rooms...), func(memory []unsafe.Pointer) worker {
 		solve := w.call(name, arguments...)
 		last := len(memory) - 1
 		solve.Set(work, blas.At(memory[last]))
@@ -113,7 +113,7 @@ func (w *matrixWork) leastSquares() {
 			solve.Set(a+2, w.of(w.B, i))
 			switch w.Driver {
 			case launch.GELSY:
-				clear(unsafe.Slice((*int64)(unsafe.Pointer(memory[0])), w.n))
+				clear(unsafe.Slice((*int64)(memory[0]), w.n))
 				solve.Set(7, blas.At(memory[0]))
 			case launch.GELSD, launch.GELSS:
 				solve.Set(7, w.of(w.Values, i))
@@ -121,7 +121,7 @@ func (w *matrixWork) leastSquares() {
 			solve.Run()
 			w.say(i, solve.Info())
 			if w.Rank != nil {
-				*(*int64)(unsafe.Pointer(w.address(w.Rank, i))) = solve.Result(9)
+				*(*int64)(w.address(w.Rank, i)) = solve.Result(9)
 			}
 		}
 	})
@@ -134,7 +134,7 @@ func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (ro
 	if w.Err != nil {
 		return []int64{0}, nil
 	}
-	at := func(k int) uintptr { return uintptr(memory.Data()) + uintptr(answer*k) }
+	at := func(k int) unsafe.Pointer { return unsafe.Add(memory.Data(), answer*k) }
 	ask := w.call(name, arguments...)
 	ask.Set(10, blas.At(at(0)))
 	ask.Set(11, blas.Int(-1))
@@ -143,7 +143,7 @@ func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (ro
 	}
 	ask.Run()
 	count := func(k int, d dtype.DType) int64 {
-		return max(int64(tensor.Get(unsafe.Pointer(at(k)), d).Float()), 1) * d.Size()
+		return max(int64(tensor.Get(at(k), d).Float()), 1) * d.Size()
 	}
 	more = []int64{8 * w.n}
 	if w.d.IsComplex() {

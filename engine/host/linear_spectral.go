@@ -17,7 +17,7 @@ func wanted(vectors bool) blas.Argument {
 }
 
 // give hands memory to a call: the pieces to the places, each followed by the number of its elements.
-func give(c *blas.Call, places []int, memory []uintptr, rooms []int64, dtypes ...dtype.DType) {
+func give(c *blas.Call, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
 	for k, i := range places {
 		c.Set(i, blas.At(memory[k]))
 		c.Set(i+1, blas.Int(rooms[k]/dtypes[k].Size()))
@@ -27,7 +27,7 @@ func give(c *blas.Call, places []int, memory []uintptr, rooms []int64, dtypes ..
 func (w *matrixWork) eigenHermitian() {
 	n := blas.Int(w.n)
 	name := w.realOr("syevd", "heevd")
-	arguments := []blas.Argument{wanted(w.V != nil), uplo(w.Upper), n, blas.At(0), n, blas.At(0)}
+	arguments := []blas.Argument{wanted(w.V != nil), uplo(w.Upper), n, blas.At(nil), n, blas.At(nil)}
 	dtypes := []dtype.DType{w.d, dtype.Int64}
 	places := []int{6, 8}
 	if w.d.IsComplex() {
@@ -35,11 +35,11 @@ func (w *matrixWork) eigenHermitian() {
 		places = []int{6, 8, 10}
 	}
 	for range places {
-		arguments = append(arguments, blas.At(0), blas.Int(0))
+		arguments = append(arguments, blas.At(nil), blas.Int(0))
 	}
 	arguments = append(arguments, blas.Int(0))
 	rooms := w.rooms(name, arguments, places, dtypes...)
-	w.each(9*w.n*w.n*w.n, rooms, func(memory []uintptr) worker {
+	w.each(9*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
 		solve := w.call(name, arguments...)
 		give(solve, places, memory, rooms, dtypes...)
 		return func(i int64) {
@@ -61,15 +61,15 @@ func (w *matrixWork) eigenGeneral() {
 	n := blas.Int(w.n)
 	size := w.d.Size()
 	complexes := w.d.IsComplex()
-	arguments := []blas.Argument{blas.Letter('N'), wanted(w.V != nil), n, blas.At(0), n, blas.At(0)}
+	arguments := []blas.Argument{blas.Letter('N'), wanted(w.V != nil), n, blas.At(nil), n, blas.At(nil)}
 	if !complexes {
-		arguments = append(arguments, blas.At(0))
+		arguments = append(arguments, blas.At(nil))
 	}
 	vectors := len(arguments) + 2
 	work := vectors + 2
-	arguments = append(arguments, blas.At(0), n, blas.At(0), n, blas.At(0), blas.Int(0))
+	arguments = append(arguments, blas.At(nil), n, blas.At(nil), n, blas.At(nil), blas.Int(0))
 	if complexes {
-		arguments = append(arguments, blas.At(0))
+		arguments = append(arguments, blas.At(nil))
 	}
 	arguments = append(arguments, blas.Int(0))
 	room := w.room("geev", arguments, work)
@@ -77,7 +77,7 @@ func (w *matrixWork) eigenGeneral() {
 	if !complexes && w.V != nil {
 		rooms = append(rooms, w.n*w.n*size)
 	}
-	w.each(25*w.n*w.n*w.n, rooms, func(memory []uintptr) worker {
+	w.each(25*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
 		solve := w.call("geev", arguments...)
 		solve.Set(work, blas.At(memory[0]))
 		solve.Set(work+1, blas.Int(room/size))
@@ -85,7 +85,7 @@ func (w *matrixWork) eigenGeneral() {
 			solve.Set(work+2, blas.At(memory[1]))
 		} else {
 			solve.Set(5, blas.At(memory[1]))
-			solve.Set(6, blas.At(memory[1]+uintptr(w.n*size)))
+			solve.Set(6, blas.At(unsafe.Add(memory[1], w.n*size)))
 			if w.V != nil {
 				solve.Set(vectors, blas.At(memory[2]))
 			}
@@ -116,9 +116,9 @@ func (w *matrixWork) eigenGeneral() {
 }
 
 // unpackEigen makes complex numbers of what LAPACK gives for real matrices.
-func unpackEigen[T float32 | float64](w *matrixWork, i int64, memory []uintptr) {
+func unpackEigen[T float32 | float64](w *matrixWork, i int64, memory []unsafe.Pointer) {
 	n := int(w.n)
-	at := func(address uintptr, count int) []T { return unsafe.Slice((*T)(unsafe.Pointer(address)), count) }
+	at := func(address unsafe.Pointer, count int) []T { return unsafe.Slice((*T)(address), count) }
 	parts := at(memory[1], 2*n)
 	values := at(w.address(w.Values, i), 2*n)
 	for k := range n {
@@ -160,14 +160,14 @@ func (w *matrixWork) singularValues() {
 		}
 		values = max(5*short*short+5*short, 2*long*short+2*short*short+short)
 	}
-	arguments := []blas.Argument{job, blas.Int(w.m), blas.Int(w.n), blas.At(0), blas.Int(w.m), blas.At(0), blas.At(0), blas.Int(left), blas.At(0), blas.Int(right), blas.At(0), blas.Int(0)}
+	arguments := []blas.Argument{job, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(left), blas.At(nil), blas.Int(right), blas.At(nil), blas.Int(0)}
 	if w.d.IsComplex() {
-		arguments = append(arguments, blas.At(0))
+		arguments = append(arguments, blas.At(nil))
 	}
-	arguments = append(arguments, blas.At(0), blas.Int(0))
+	arguments = append(arguments, blas.At(nil), blas.Int(0))
 	room := w.room("gesdd", arguments, 10)
 	rooms := []int64{room, 64 * short, values * w.d.ToReal().Size()}
-	w.each(12*w.m*w.n*short, rooms, func(memory []uintptr) worker {
+	w.each(12*w.m*w.n*short, rooms, func(memory []unsafe.Pointer) worker {
 		solve := w.call("gesdd", arguments...)
 		solve.Set(10, blas.At(memory[0]))
 		solve.Set(11, blas.Int(room/w.d.Size()))

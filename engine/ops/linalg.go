@@ -142,7 +142,9 @@ func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tens
 	var outputs []*iter.Output
 	for i, t := range made {
 		to := resultIn(s.Op, outs[i], t)
-		to.Strides, to.Sharing = t.Strides(), iter.Beside
+		if to.Sharing = iter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
+			to.Strides = t.Strides()
+		}
 		if len(made) > 1 {
 			to.Name = names[i]
 		}

@@ -208,6 +208,8 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	if kind == launch.GELS {
 		why = RankDeficient
 	}
+	// Which results there are depends on ranks, so that there must be values.
+	s.Do(func() error { _, err := launch.Int32s(op, info); return err })
 	s.checkInfo(true, info, why)
 	residuals := s.residuals(x, rank, kind, m, n)
 	solution := s.narrow(x, -2, n)
