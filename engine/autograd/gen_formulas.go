@@ -180,6 +180,60 @@ var formulas = aten.Backend{
 	SliceScatter:                       recordSliceScatter,
 	AsStridedScatter:                   recordAsStridedScatter,
 	ConstantPadNd:                      recordConstantPadNd,
+	LinalgCross:                        recordLinalgCross,
+	LinalgVecdot:                       recordLinalgVecdot,
+	LinalgMultiDot:                     recordLinalgMultiDot,
+	ChainMatmul:                        recordChainMatmul,
+	LinalgMatrixPower:                  recordLinalgMatrixPower,
+	LinalgMatrixExp:                    recordLinalgMatrixExp,
+	LinalgTensorinv:                    recordLinalgTensorinv,
+	LinalgTensorsolve:                  recordLinalgTensorsolve,
+	LinalgCholeskyEx:                   recordLinalgCholeskyEx,
+	LinalgCholesky:                     recordLinalgCholesky,
+	Cholesky:                           recordCholesky,
+	LinalgLuFactorEx:                   recordLinalgLuFactorEx,
+	LinalgLdlFactorEx:                  recordLinalgLdlFactorEx,
+	Geqrf:                              recordGeqrf,
+	LinalgQr:                           recordLinalgQr,
+	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
+	Ormqr:                              recordOrmqr,
+	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	LinalgDet:                          recordLinalgDet,
+	LinalgSlogdet:                      recordLinalgSlogdet,
+	LinalgVectorNorm:                   recordLinalgVectorNorm,
+	LinalgMatrixNorm:                   recordLinalgMatrixNorm,
+	LinalgMatrixNormStrOrd:             recordLinalgMatrixNormStrOrd,
+	LinalgNorm:                         recordLinalgNorm,
+	LinalgNormOrdStr:                   recordLinalgNormOrdStr,
+	FrobeniusNorm:                      recordFrobeniusNorm,
+	NuclearNorm:                        recordNuclearNorm,
+	LinalgCond:                         recordLinalgCond,
+	LinalgCondPStr:                     recordLinalgCondPStr,
+	LinalgMatrixRank:                   recordLinalgMatrixRank,
+	LinalgMatrixRankAtolRtolTensor:     recordLinalgMatrixRankAtolRtolTensor,
+	LinalgMatrixRankTol:                recordLinalgMatrixRankTol,
+	LinalgMatrixRankTolTensor:          recordLinalgMatrixRankTolTensor,
+	LinalgPinv:                         recordLinalgPinv,
+	LinalgPinvAtolRtolTensor:           recordLinalgPinvAtolRtolTensor,
+	LinalgPinvRcond:                    recordLinalgPinvRcond,
+	LinalgPinvRcondTensor:              recordLinalgPinvRcondTensor,
+	LinalgSolveEx:                      recordLinalgSolveEx,
+	LinalgSolve:                        recordLinalgSolve,
+	LinalgInvEx:                        recordLinalgInvEx,
+	LinalgInv:                          recordLinalgInv,
+	LinalgSolveTriangular:              recordLinalgSolveTriangular,
+	LinalgLuSolve:                      recordLinalgLuSolve,
+	LuSolve:                            recordLuSolve,
+	CholeskySolve:                      recordCholeskySolve,
+	CholeskyInverse:                    recordCholeskyInverse,
+	LinalgLdlSolve:                     recordLinalgLdlSolve,
+	LinalgLstsq:                        recordLinalgLstsq,
+	LinalgEigh:                         recordLinalgEigh,
+	LinalgEigvalsh:                     recordLinalgEigvalsh,
+	LinalgEig:                          recordLinalgEig,
+	LinalgEigvals:                      recordLinalgEigvals,
+	LinalgSvd:                          recordLinalgSvd,
+	LinalgSvdvals:                      recordLinalgSvdvals,
 	LogicalAnd:                         recordLogicalAnd,
 	LogicalOr:                          recordLogicalOr,
 	LogicalXor:                         recordLogicalXor,
@@ -2722,6 +2776,719 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	return
 }
 
+func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCross(c, made, self, other, dim)
+	})
+}
+
+func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.vecdot", out, x, func(made, x *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgVecdot(c, made, x, y, dim)
+	})
+}
+
+func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMultiDot(c, made, tensors)
+	})
+}
+
+func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ChainMatmul(c, made, matrices)
+	})
+}
+
+func recordLinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_power", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixPower(c, made, self, n)
+	})
+}
+
+func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgMatrixExp(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.matrixExpGradient(s.grad(0), s.saved(self_)) }
+	}
+	return
+}
+
+func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorinv(c, made, self, ind)
+	})
+}
+
+func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
+	})
+}
+
+func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
+	if err != nil {
+		return
+	}
+	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
+	if r.finish(err, LResult, nil) {
+		LResult_ := r.saveResult(LResult, 0)
+		if r.err != nil {
+			err = r.undo(LResult, infoResult)
+			LResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+	}
+	return
+}
+
+func recordLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCholesky(c, made, self, upper)
+	})
+}
+
+func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Cholesky(c, made, self, upper)
+	})
+}
+
+func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
+	if err != nil {
+		return
+	}
+	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
+	if r.finish(err, LUResult, nil, nil) {
+		LUResult_ := r.saveResult(LUResult, 0)
+		pivotsResult_ := r.saveResult(pivotsResult, 1)
+		if r.err != nil {
+			err = r.undo(LUResult, pivotsResult, infoResult)
+			LUResult, pivotsResult, infoResult = nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
+	if err != nil {
+		return
+	}
+	LDResult, pivotsResult, infoResult, err = r.c.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	r.undifferentiable("linalg.ldl_factor_ex", err, LDResult, pivotsResult, infoResult)
+	return
+}
+
+func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+	r, err := begin(c, "geqrf", "NotImplemented", outA, self)
+	if err != nil {
+		return
+	}
+	aResult, tauResult, err = r.c.Geqrf(outA, outTau, self)
+	r.undifferentiable("geqrf", err, aResult, tauResult)
+	return
+}
+
+func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
+	if err != nil {
+		return
+	}
+	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
+	if r.finish(err, QResult, RResult) {
+		QResult_ := r.saveResult(QResult, 0)
+		RResult_ := r.saveResult(RResult, 1)
+		if r.err != nil {
+			err = r.undo(QResult, RResult)
+			QResult, RResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
+		}
+	}
+	return
+}
+
+func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, input, tau) {
+		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
+	}
+	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+}
+
+func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
+	if !recording(c, self, tau, other) {
+		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+	}
+	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.reflectedOf(self, tau, other, left, transpose)
+	})
+}
+
+func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixSqrth(c, made, self)
+	})
+}
+
+func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgDet(out, a)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+	}
+	return
+}
+
+func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
+	if r.finish(err, signResult, logabsdetResult) {
+		signResult_ := r.saveResult(signResult, 0)
+		if r.err != nil {
+			err = r.undo(signResult, logabsdetResult)
+			signResult, logabsdetResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
+		}
+	}
+	return
+}
+
+func recordLinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordFrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "frobenius_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "nuclear_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NuclearNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCond(c, made, self, p)
+	})
+}
+
+func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCondPStr(c, made, self, p)
+	})
+}
+
+func recordLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRank(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTol(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTolTensor(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
+	if r.finish(err, resultResult, nil) {
+		resultResult_ := r.saveResult(resultResult, 0)
+		if r.err != nil {
+			err = r.undo(resultResult, infoResult)
+			resultResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.solveGradientOfA(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+			}
+			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+		}
+	}
+	return
+}
+
+func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.solve", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgSolve(c, made, a, b, left)
+	})
+}
+
+func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
+	if err != nil {
+		return
+	}
+	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
+	if r.finish(err, inverseResult, nil) {
+		inverseResult_ := r.saveResult(inverseResult, 0)
+		if r.err != nil {
+			err = r.undo(inverseResult, infoResult)
+			inverseResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+	}
+	return
+}
+
+func recordLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.inv", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
+}
+
+func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.triangularGradientOfA(s.grad(0), s.saved(self_), s.saved(result_), upper, left, unitriangular)
+			}
+			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
+		}
+	}
+	return
+}
+
+func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
+	})
+}
+
+func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LuSolve(c, made, self, lu, pivots)
+	})
+}
+
+func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
+	if err != nil {
+		return
+	}
+	l_ := r.save(l, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskySolve(out, self, l, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.CholeskySolve(nil, s.grad(0), s.saved(l_), upper))
+			}
+			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
+		}
+	}
+	return
+}
+
+func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskyInverse(out, self, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
+		}
+	}
+	return
+}
+
+func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgLdlSolve(out, ld, pivots, b, hermitian)
+	r.undifferentiable("linalg.ldl_solve", err, result)
+	return
+}
+
+func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
+	if err != nil {
+		return
+	}
+	b_ := r.save(b, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+	if r.finish(err, solutionResult, residualsResult, nil, nil) {
+		solutionResult_ := r.saveResult(solutionResult, 0)
+		if r.err != nil {
+			err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult)
+			solutionResult, residualsResult, rankResult, singularValuesResult = nil, nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.lstsqGradientOfA(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+			}
+			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
+	}
+	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
+}
+
+func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	selfIsComplex := self.DType().IsComplex()
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
+	}
+	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
+}
+
+func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
+	if r.finish(err, UResult, SResult, VhResult) {
+		UResult_ := r.saveResult(UResult, 0)
+		SResult_ := r.saveResult(SResult, 1)
+		VhResult_ := r.saveResult(VhResult, 2)
+		if r.err != nil {
+			err = r.undo(UResult, SResult, VhResult)
+			UResult, SResult, VhResult = nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
+	if !recording(c, a) {
+		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+	}
+	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
+}
+
 func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
 	if err != nil {
@@ -3760,7 +4527,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -3806,7 +4573,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4201,7 +4968,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4222,7 +4989,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4334,7 +5101,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4355,7 +5122,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4380,7 +5147,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4426,7 +5193,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4472,7 +5239,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4493,7 +5260,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4514,7 +5281,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4951,7 +5718,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 		return
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
-	if r.finish(err, mantissaResult, exponentResult) {
+	if r.finish(err, mantissaResult, nil) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
 		if r.err != nil {
 			err = r.undo(mantissaResult, exponentResult)
