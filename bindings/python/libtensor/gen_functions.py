@@ -4313,9 +4313,7 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
-    torch.return_types.std_mean(
-    std=tensor(1.4142),
-    mean=tensor(2.))
+    (tensor(1.4142), tensor(2.))
     """
 
 
@@ -4333,9 +4331,7 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
-    torch.return_types.var_mean(
-    var=tensor(2.),
-    mean=tensor(2.))
+    (tensor(2.), tensor(2.))
     """
 
 
