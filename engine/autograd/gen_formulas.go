@@ -90,6 +90,29 @@ var formulas = aten.Backend{
 	LogspaceScalarTensor:               recordLogspaceScalarTensor,
 	Eye:                                recordEye,
 	EyeM:                               recordEyeM,
+	FftC2c:                             recordFftC2c,
+	FftR2c:                             recordFftR2c,
+	FftC2r:                             recordFftC2r,
+	FftFft:                             recordFftFft,
+	FftIfft:                            recordFftIfft,
+	FftRfft:                            recordFftRfft,
+	FftIrfft:                           recordFftIrfft,
+	FftHfft:                            recordFftHfft,
+	FftIhfft:                           recordFftIhfft,
+	FftFft2:                            recordFftFft2,
+	FftFftn:                            recordFftFftn,
+	FftIfft2:                           recordFftIfft2,
+	FftIfftn:                           recordFftIfftn,
+	FftRfft2:                           recordFftRfft2,
+	FftRfftn:                           recordFftRfftn,
+	FftIrfft2:                          recordFftIrfft2,
+	FftIrfftn:                          recordFftIrfftn,
+	FftHfft2:                           recordFftHfft2,
+	FftHfftn:                           recordFftHfftn,
+	FftIhfft2:                          recordFftIhfft2,
+	FftIhfftn:                          recordFftIhfftn,
+	FftFftfreq:                         recordFftFftfreq,
+	FftRfftfreq:                        recordFftRfftfreq,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -157,6 +180,60 @@ var formulas = aten.Backend{
 	SliceScatter:                       recordSliceScatter,
 	AsStridedScatter:                   recordAsStridedScatter,
 	ConstantPadNd:                      recordConstantPadNd,
+	LinalgCross:                        recordLinalgCross,
+	LinalgVecdot:                       recordLinalgVecdot,
+	LinalgMultiDot:                     recordLinalgMultiDot,
+	ChainMatmul:                        recordChainMatmul,
+	LinalgMatrixPower:                  recordLinalgMatrixPower,
+	LinalgMatrixExp:                    recordLinalgMatrixExp,
+	LinalgTensorinv:                    recordLinalgTensorinv,
+	LinalgTensorsolve:                  recordLinalgTensorsolve,
+	LinalgCholeskyEx:                   recordLinalgCholeskyEx,
+	LinalgCholesky:                     recordLinalgCholesky,
+	Cholesky:                           recordCholesky,
+	LinalgLuFactorEx:                   recordLinalgLuFactorEx,
+	LinalgLdlFactorEx:                  recordLinalgLdlFactorEx,
+	Geqrf:                              recordGeqrf,
+	LinalgQr:                           recordLinalgQr,
+	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
+	Ormqr:                              recordOrmqr,
+	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	LinalgDet:                          recordLinalgDet,
+	LinalgSlogdet:                      recordLinalgSlogdet,
+	LinalgVectorNorm:                   recordLinalgVectorNorm,
+	LinalgMatrixNorm:                   recordLinalgMatrixNorm,
+	LinalgMatrixNormStrOrd:             recordLinalgMatrixNormStrOrd,
+	LinalgNorm:                         recordLinalgNorm,
+	LinalgNormOrdStr:                   recordLinalgNormOrdStr,
+	FrobeniusNorm:                      recordFrobeniusNorm,
+	NuclearNorm:                        recordNuclearNorm,
+	LinalgCond:                         recordLinalgCond,
+	LinalgCondPStr:                     recordLinalgCondPStr,
+	LinalgMatrixRank:                   recordLinalgMatrixRank,
+	LinalgMatrixRankAtolRtolTensor:     recordLinalgMatrixRankAtolRtolTensor,
+	LinalgMatrixRankTol:                recordLinalgMatrixRankTol,
+	LinalgMatrixRankTolTensor:          recordLinalgMatrixRankTolTensor,
+	LinalgPinv:                         recordLinalgPinv,
+	LinalgPinvAtolRtolTensor:           recordLinalgPinvAtolRtolTensor,
+	LinalgPinvRcond:                    recordLinalgPinvRcond,
+	LinalgPinvRcondTensor:              recordLinalgPinvRcondTensor,
+	LinalgSolveEx:                      recordLinalgSolveEx,
+	LinalgSolve:                        recordLinalgSolve,
+	LinalgInvEx:                        recordLinalgInvEx,
+	LinalgInv:                          recordLinalgInv,
+	LinalgSolveTriangular:              recordLinalgSolveTriangular,
+	LinalgLuSolve:                      recordLinalgLuSolve,
+	LuSolve:                            recordLuSolve,
+	CholeskySolve:                      recordCholeskySolve,
+	CholeskyInverse:                    recordCholeskyInverse,
+	LinalgLdlSolve:                     recordLinalgLdlSolve,
+	LinalgLstsq:                        recordLinalgLstsq,
+	LinalgEigh:                         recordLinalgEigh,
+	LinalgEigvalsh:                     recordLinalgEigvalsh,
+	LinalgEig:                          recordLinalgEig,
+	LinalgEigvals:                      recordLinalgEigvals,
+	LinalgSvd:                          recordLinalgSvd,
+	LinalgSvdvals:                      recordLinalgSvdvals,
 	LogicalAnd:                         recordLogicalAnd,
 	LogicalOr:                          recordLogicalOr,
 	LogicalXor:                         recordLogicalXor,
@@ -400,7 +477,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sub", "SubBackward0", out, self, other)
+	r, err := begin(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -418,7 +495,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rsub", "RsubBackward1", nil, self, other)
+	r, err := begin(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
 	}
@@ -460,7 +537,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "div", "DivBackward0", out, self, other)
+	r, err := begin(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -520,7 +597,7 @@ func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "remainder", "RemainderBackward0", out, self, other)
+	r, err := begin(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -544,7 +621,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 }
 
 func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fmod", "FmodBackward0", out, self, other)
+	r, err := begin(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -568,7 +645,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pow", "PowBackward0", out, self, exponent)
+	r, err := begin(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
 	}
@@ -713,7 +790,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "copysign", "CopysignBackward0", out, self, other)
+	r, err := begin(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -794,7 +871,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 }
 
 func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "lerp", "LerpBackward0", out, self, end, weight)
+	r, err := begin(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
 	}
@@ -1407,6 +1484,167 @@ func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layou
 	return
 }
 
+func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.FftC2c(self, dim, forward, scale)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.FftC2c(s.grad(0), dim, !forward, scale)) }
+	}
+	return
+}
+
+func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_r2c", "FftR2CBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.FftR2c(self, dim, onesided, scale)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.realTransformGradient(s.grad(0), selfSizes, dim, onesided, scale)
+		}
+	}
+	return
+}
+
+func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_c2r", "FftC2RBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.FftC2r(self, dim, size, scale)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.hermitianTransformGradient(s.grad(0), dim, scale) }
+	}
+	return
+}
+
+func recordFftFft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIrfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftFft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftFftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIrfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIrfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftHfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftFftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
+	})
+}
+
+func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
+	})
+}
+
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
@@ -1561,7 +1799,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log1p", "Log1pBackward0", out, self)
+	r, err := begin(c, "log1p", "Log1PBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -1950,7 +2188,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 }
 
 func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "masked_fill", "MaskedFillBackward0", out, self, value)
+	r, err := begin(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
@@ -2245,7 +2483,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 }
 
 func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_fill", "IndexFillBackward0", out, self, value)
+	r, err := begin(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
@@ -2536,6 +2774,719 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 		}
 	}
 	return
+}
+
+func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCross(c, made, self, other, dim)
+	})
+}
+
+func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.vecdot", out, x, func(made, x *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgVecdot(c, made, x, y, dim)
+	})
+}
+
+func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMultiDot(c, made, tensors)
+	})
+}
+
+func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ChainMatmul(c, made, matrices)
+	})
+}
+
+func recordLinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_power", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixPower(c, made, self, n)
+	})
+}
+
+func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgMatrixExp(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.matrixExpGradient(s.grad(0), s.saved(self_)) }
+	}
+	return
+}
+
+func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorinv(c, made, self, ind)
+	})
+}
+
+func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
+	})
+}
+
+func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
+	if err != nil {
+		return
+	}
+	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
+	if r.finish(err, LResult, nil) {
+		LResult_ := r.saveResult(LResult, 0)
+		if r.err != nil {
+			err = r.undo(LResult, infoResult)
+			LResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+	}
+	return
+}
+
+func recordLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCholesky(c, made, self, upper)
+	})
+}
+
+func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Cholesky(c, made, self, upper)
+	})
+}
+
+func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
+	if err != nil {
+		return
+	}
+	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
+	if r.finish(err, LUResult, nil, nil) {
+		LUResult_ := r.saveResult(LUResult, 0)
+		pivotsResult_ := r.saveResult(pivotsResult, 1)
+		if r.err != nil {
+			err = r.undo(LUResult, pivotsResult, infoResult)
+			LUResult, pivotsResult, infoResult = nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
+	if err != nil {
+		return
+	}
+	LDResult, pivotsResult, infoResult, err = r.c.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	r.undifferentiable("linalg.ldl_factor_ex", err, LDResult, pivotsResult, infoResult)
+	return
+}
+
+func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+	r, err := begin(c, "geqrf", "NotImplemented", outA, self)
+	if err != nil {
+		return
+	}
+	aResult, tauResult, err = r.c.Geqrf(outA, outTau, self)
+	r.undifferentiable("geqrf", err, aResult, tauResult)
+	return
+}
+
+func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
+	if err != nil {
+		return
+	}
+	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
+	if r.finish(err, QResult, RResult) {
+		QResult_ := r.saveResult(QResult, 0)
+		RResult_ := r.saveResult(RResult, 1)
+		if r.err != nil {
+			err = r.undo(QResult, RResult)
+			QResult, RResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
+		}
+	}
+	return
+}
+
+func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, input, tau) {
+		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
+	}
+	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+}
+
+func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
+	if !recording(c, self, tau, other) {
+		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+	}
+	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.reflectedOf(self, tau, other, left, transpose)
+	})
+}
+
+func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixSqrth(c, made, self)
+	})
+}
+
+func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgDet(out, a)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+	}
+	return
+}
+
+func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
+	if r.finish(err, signResult, logabsdetResult) {
+		signResult_ := r.saveResult(signResult, 0)
+		if r.err != nil {
+			err = r.undo(signResult, logabsdetResult)
+			signResult, logabsdetResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
+		}
+	}
+	return
+}
+
+func recordLinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordFrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "frobenius_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "nuclear_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NuclearNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCond(c, made, self, p)
+	})
+}
+
+func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCondPStr(c, made, self, p)
+	})
+}
+
+func recordLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRank(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTol(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTolTensor(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
+	if r.finish(err, resultResult, nil) {
+		resultResult_ := r.saveResult(resultResult, 0)
+		if r.err != nil {
+			err = r.undo(resultResult, infoResult)
+			resultResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.solveGradientOfA(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+			}
+			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+		}
+	}
+	return
+}
+
+func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.solve", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgSolve(c, made, a, b, left)
+	})
+}
+
+func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
+	if err != nil {
+		return
+	}
+	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
+	if r.finish(err, inverseResult, nil) {
+		inverseResult_ := r.saveResult(inverseResult, 0)
+		if r.err != nil {
+			err = r.undo(inverseResult, infoResult)
+			inverseResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+	}
+	return
+}
+
+func recordLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.inv", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
+}
+
+func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.triangularGradientOfA(s.grad(0), s.saved(self_), s.saved(result_), upper, left, unitriangular)
+			}
+			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
+		}
+	}
+	return
+}
+
+func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
+	})
+}
+
+func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LuSolve(c, made, self, lu, pivots)
+	})
+}
+
+func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
+	if err != nil {
+		return
+	}
+	l_ := r.save(l, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskySolve(out, self, l, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.CholeskySolve(nil, s.grad(0), s.saved(l_), upper))
+			}
+			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
+		}
+	}
+	return
+}
+
+func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskyInverse(out, self, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
+		}
+	}
+	return
+}
+
+func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgLdlSolve(out, ld, pivots, b, hermitian)
+	r.undifferentiable("linalg.ldl_solve", err, result)
+	return
+}
+
+func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
+	if err != nil {
+		return
+	}
+	b_ := r.save(b, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+	if r.finish(err, solutionResult, residualsResult, nil, nil) {
+		solutionResult_ := r.saveResult(solutionResult, 0)
+		if r.err != nil {
+			err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult)
+			solutionResult, residualsResult, rankResult, singularValuesResult = nil, nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.lstsqGradientOfA(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+			}
+			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
+	}
+	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
+}
+
+func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	selfIsComplex := self.DType().IsComplex()
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
+	}
+	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
+}
+
+func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
+	if r.finish(err, UResult, SResult, VhResult) {
+		UResult_ := r.saveResult(UResult, 0)
+		SResult_ := r.saveResult(SResult, 1)
+		VhResult_ := r.saveResult(VhResult, 2)
+		if r.err != nil {
+			err = r.undo(UResult, SResult, VhResult)
+			UResult, SResult, VhResult = nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
+	if !recording(c, a) {
+		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+	}
+	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
 
 func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3460,7 +4411,7 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 }
 
 func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "norm", "NormBackward0", out, self)
+	r, err := begin(c, "norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -3545,7 +4496,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 }
 
 func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "max", "MaxBackward0", out, self)
+	r, err := begin(c, "max", "MaxBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3576,7 +4527,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -3591,7 +4542,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 }
 
 func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "min", "MinBackward0", out, self)
+	r, err := begin(c, "min", "MinBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3622,7 +4573,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -3719,7 +4670,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "round", "RoundBackward0", out, self)
+	r, err := begin(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -3743,7 +4694,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 }
 
 func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward1", out, self, low, high)
+	r, err := begin(c, "clamp", "ClampBackward0", out, self, low, high)
 	if err != nil {
 		return
 	}
@@ -3770,7 +4721,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 }
 
 func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward0", out, self)
+	r, err := begin(c, "clamp", "ClampBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3787,7 +4738,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 }
 
 func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_min", "ClampMinBackward0", out, self, low)
+	r, err := begin(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
 	}
@@ -3811,7 +4762,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 }
 
 func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_max", "ClampMaxBackward0", out, self, high)
+	r, err := begin(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
 	}
@@ -4017,7 +4968,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4038,7 +4989,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4150,7 +5101,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4165,13 +5116,13 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 }
 
 func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	r, err := begin(c, "sort", "SortBackward0", outValues, self)
+	r, err := begin(c, "sort", "SortBackward1", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4196,7 +5147,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4242,7 +5193,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4288,7 +5239,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4309,7 +5260,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4330,7 +5281,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4677,7 +5628,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 }
 
 func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "xlogy", "XlogyBackward0", out, self, other)
+	r, err := begin(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -4767,7 +5718,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 		return
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
-	if r.finish(err, mantissaResult, exponentResult) {
+	if r.finish(err, mantissaResult, nil) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
 		if r.err != nil {
 			err = r.undo(mantissaResult, exponentResult)
@@ -4801,7 +5752,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 }
 
 func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "deg2rad", "Deg2radBackward0", out, self)
+	r, err := begin(c, "deg2rad", "Deg2RadBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4813,7 +5764,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rad2deg", "Rad2degBackward0", out, self)
+	r, err := begin(c, "rad2deg", "Rad2DegBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4900,7 +5851,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.xlog1py", "Xlog1pyBackward0", out, self, other)
+	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
 	}
@@ -5615,7 +6566,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 }
 
 func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "MovedimBackward0", nil, self)
+	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5793,7 +6744,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 }
 
 func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
+	r, err := begin(c, "narrow", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5926,7 +6877,7 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 }
 
 func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "chunk", "ChunkBackward0", nil, self)
+	r, err := begin(c, "chunk", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5938,7 +6889,7 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 }
 
 func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
+	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5967,7 +6918,7 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 }
 
 func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "HsplitBackward0", nil, self)
+	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5992,7 +6943,7 @@ func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 }
 
 func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "VsplitBackward0", nil, self)
+	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -6017,7 +6968,7 @@ func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 }
 
 func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "DsplitBackward0", nil, self)
+	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
