@@ -95,7 +95,10 @@ export type NestedResult = Int | boolean | Complex | NestedResult[];
 export interface TensorError extends Error {
   code:
     | 'TENSOR_ERROR_RUNTIME' | 'TENSOR_ERROR_VALUE' | 'TENSOR_ERROR_TYPE' | 'TENSOR_ERROR_INDEX' | 'TENSOR_ERROR_NOT_IMPLEMENTED'
-    | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO';
+    | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO'
+    | `E${Uppercase<string>}`; // of the system, for errors of files: 'ENOENT'
+  /** The system's number of such an error, negative as in errors of `node:fs`. */
+  errno?: number;
 }
 
 export const bool: 'bool';
@@ -4743,7 +4746,7 @@ export function setGradEnabled(enabled: boolean): void;
  */
 export function isGradEnabled(): boolean;
 /**
- * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
+ * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
 /**
