@@ -38,6 +38,12 @@ type History interface {
 	Describe() (call string, wanted bool) // the recorded call that made the tensor, "" for none, and whether its gradient is wanted
 }
 
+// Node is a recorded call, which its histories, later calls and whoever asks for it refer to.
+type Node interface {
+	Release()     // gives a reference up
+	Name() string // of the call
+}
+
 // History of the tensor; nil where there is none.
 func (t *Tensor) History() History { return t.kind.history }
 
