@@ -166,6 +166,10 @@ var Promotions = map[string]Promotion{
 		Result: func(d dtype.DType) dtype.DType { return floating(d).ToReal() },
 	},
 	"complex": {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex, "complexOf", "C"},
+	"complex_float": {
+		Text:   "the complex counterpart of the promoted dtype, that of the default dtype for integers and bool",
+		Result: func(d dtype.DType) dtype.DType { return floating(d).ToComplex() },
+	},
 	"float64 or complex128": {Text: "float64, complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
 		if d.IsComplex() {
 			return dtype.Complex128

@@ -20,6 +20,7 @@ from . import overrides as overrides
 from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
+from . import signal as signal
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -179,6 +180,7 @@ def unique(
     return_counts: builtins.bool = ...,
     dim: builtins.int | None = ...,
 ) -> Any: ...
+def lu(input: Tensor, pivot: bool = ..., get_infos: bool = ..., out: Sequence[Tensor] | None = ...) -> tuple[Tensor, ...]: ...
 def unique_consecutive(
     input: Tensor, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...
 ) -> Any: ...
