@@ -11,7 +11,7 @@
 //   "Absent:" also tells what stands for an optional argument that is left out.
 //   tensor_NAME makes a new tensor, tensor_NAME_ works in place, tensor_NAME_out writes to an existing tensor, resizing it
 //   when it has another shape. Sizes, strides and dimensions are int64_t; strides and storage offsets count elements;
-//   negative dimensions count from the last.
+//   negative dimensions count from the last. A list's length is taken at the caller's word: there must be as many items.
 //   Any thread may call, with a stack of at least 256 KiB. A tensor may be read by many threads at once and changed by one. A
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
@@ -3764,7 +3764,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled);
 // Whether operations of the calling thread are recorded for gradients: true when a thread starts.
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out);
 
-// Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
+// Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.

@@ -97,7 +97,10 @@ export interface TensorError extends Error {
     | 'TENSOR_ERROR_RUNTIME' | 'TENSOR_ERROR_VALUE' | 'TENSOR_ERROR_TYPE' | 'TENSOR_ERROR_INDEX' | 'TENSOR_ERROR_NOT_IMPLEMENTED'
     | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO'
     | 'TENSOR_ERROR_CALLBACK'
-    | 'TENSOR_ERROR_LINALG';
+    | 'TENSOR_ERROR_LINALG'
+    | `E${Uppercase<string>}`; // of the system, for errors of files: 'ENOENT'
+  /** The system's number of such an error, negative as in errors of `node:fs`. */
+  errno?: number;
 }
 
 export const bool: 'bool';
@@ -5140,7 +5143,7 @@ export function setGradEnabled(enabled: boolean): void;
  */
 export function isGradEnabled(): boolean;
 /**
- * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
+ * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
 /**

@@ -12,7 +12,7 @@ var (
 	sub                                = &pointwise{name: "sub", kernel: kernel.Get("sub"), rule: promote}
 	mul                                = &pointwise{name: "mul", kernel: kernel.Get("mul"), rule: promote, unrounded: true}
 	div                                = &pointwise{name: "div", kernel: kernel.Get("div"), rule: promoteFloat, unrounded: true, wide: true}
-	floorDivide                        = &pointwise{name: "floor_divide", kernel: kernel.Get("floor_divide"), rule: promote}
+	floorDivide                        = &pointwise{name: "floor_divide", kernel: kernel.Get("floor_divide"), rule: promote, unrounded: true}
 	remainder                          = &pointwise{name: "remainder", kernel: kernel.Get("remainder"), rule: promote}
 	fmod                               = &pointwise{name: "fmod", kernel: kernel.Get("fmod"), rule: promote}
 	pow                                = &pointwise{name: "pow", kernel: kernel.Get("pow"), rule: promote, wide: true}

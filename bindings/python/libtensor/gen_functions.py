@@ -3864,7 +3864,7 @@ def is_grad_enabled():
 
 @_operator("parse_device")
 def parse_device(text):
-    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available."""
+    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""
 
 
 @_operator("set_num_threads")
