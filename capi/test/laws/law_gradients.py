@@ -42,11 +42,19 @@ def check(library, call, rng):
     if not function.places:
         return None
     library.threads(1)
+    limited = library.limited()
+    try:
+        return held(library, function, made, rng.random() < 0.25 and not large)
+    finally:
+        limited()
+
+
+def held(library, function, made, fails):
     one = gradients(function)
     if one is None:
         return None
     problem = one if isinstance(one, str) else layouts(made, one) or threads(library, function, one)
-    if not problem and not large and rng.random() < 0.25:
+    if not problem and fails:
         problem = allocations(library, function, one)
     return (problem, made) if problem else ""
 
