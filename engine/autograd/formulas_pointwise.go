@@ -161,7 +161,7 @@ func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tens
 	case low == nil:
 		return s.cleared(s.shareEqual(grad, self, high), s.greater(self, high))
 	}
-	equalOne := s.keep(s.c.Ne(nil, s.eq(self, low), s.eq(self, high)))
+	equalOne := s.both(s.keep(s.c.Ne(nil, s.eq(self, low), s.eq(self, high))), s.less(low, high))
 	return s.cleared(s.where(equalOne, s.div(grad, s.int(2)), grad), s.either(s.less(self, low), s.greater(self, high)))
 }
 
