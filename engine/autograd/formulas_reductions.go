@@ -228,14 +228,11 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 
 // namedNorm is the norm that a name means.
 func (s *steps) namedNorm(self *tensor.Tensor, name string, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	if name == "fro" {
-		return s.keep(s.c.Norm(nil, self, dtype.IntScalar(2), dims, keepdim, d))
-	}
-	if dims == nil {
-		if self.Dim() != 2 {
-			return s.keep(s.c.Past(tensor.Gradient).NormName(nil, self, name, dims, keepdim, d)) // which refuses it
+	if name == "nuc" {
+		if len(dims) == 0 && self.Dim() == 2 {
+			dims = []int64{0, 1}
 		}
-		dims = []int64{0, 1}
+		return s.keep(s.c.LinalgMatrixNormStrOrd(nil, self, name, dims, keepdim, d))
 	}
-	return s.keep(s.c.LinalgMatrixNormStrOrd(nil, self, name, dims, keepdim, d))
+	return s.keep(s.c.Norm(nil, self, dtype.IntScalar(2), dims, keepdim, d))
 }
