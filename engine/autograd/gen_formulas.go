@@ -2083,9 +2083,9 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
+				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 			}
-			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
+			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
 	}
 	return
@@ -4753,9 +4753,9 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
+				return s.withinOne(s.grad(0), s.saved(self_), s.saved(low_), nil)
 			}
-			return s.after(1, s.where(s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
+			return s.below(s.grad(0), s.saved(self_), s.saved(low_), nil)
 		}
 	}
 	return
@@ -4777,9 +4777,9 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
+				return s.withinOne(s.grad(0), s.saved(self_), nil, s.saved(high_))
 			}
-			return s.after(1, s.where(s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
+			return s.above(s.grad(0), s.saved(self_), nil, s.saved(high_))
 		}
 	}
 	return
@@ -4801,9 +4801,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 	}
 	return
@@ -4825,9 +4825,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 	}
 	return
@@ -4849,9 +4849,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
 		}
 	}
 	return
@@ -4873,9 +4873,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
 		}
 	}
 	return
