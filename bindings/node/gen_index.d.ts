@@ -3064,6 +3064,18 @@ export function handleAsync(input: Tensor, options?: { signal?: Signal | null })
 export function isGrad(input: Tensor, options: { other: Tensor }): boolean;
 export function isGrad(input: Tensor, other: Tensor): boolean;
 /**
+ * `self` without its history, over the same memory: what operators write to it is not counted, so that what recorded calls saved
+ * counts as unchanged.
+ */
+export function untracked(input: Tensor): Tensor;
+/** untracked, off the event loop. */
+export function untrackedAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Whether `self` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
+ * mode it is not written to.
+ */
+export function isInference(input: Tensor): boolean;
+/**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
 export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
@@ -4784,6 +4796,15 @@ export function setGradEnabled(enabled: boolean): void;
  * Whether operations of the calling thread are recorded for gradients: true when a thread starts.
  */
 export function isGradEnabled(): boolean;
+/**
+ * Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
+ * make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+ */
+export function setInferenceMode(enabled: boolean): void;
+/**
+ * Whether the calling thread is in inference mode.
+ */
+export function isInferenceModeEnabled(): boolean;
 /**
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
  */

@@ -370,6 +370,8 @@ const lt_isAnomalyEnabled = lt.isAnomalyEnabled;
 const lt_isConj = lt.isConj;
 const lt_isGrad = lt.isGrad;
 const lt_isGradEnabled = lt.isGradEnabled;
+const lt_isInference = lt.isInference;
+const lt_isInferenceModeEnabled = lt.isInferenceModeEnabled;
 const lt_isLeaf = lt.isLeaf;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
@@ -674,6 +676,7 @@ const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setDetectAnomaly = lt.setDetectAnomaly;
 const lt_setGrad = lt.setGrad;
 const lt_setGradEnabled = lt.setGradEnabled;
+const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
 const lt_setRequiresGrad = lt.setRequiresGrad;
@@ -791,6 +794,8 @@ const lt_unsafeSplitWithSizes = lt.unsafeSplitWithSizes;
 const lt_unsafeSplitWithSizesAsync = lt.unsafeSplitWithSizesAsync;
 const lt_unsqueeze = lt.unsqueeze;
 const lt_unsqueezeAsync = lt.unsqueezeAsync;
+const lt_untracked = lt.untracked;
+const lt_untrackedAsync = lt.untrackedAsync;
 const lt_vander = lt.vander;
 const lt_vanderAsync = lt.vanderAsync;
 const lt_var = lt.var;
@@ -1189,6 +1194,8 @@ export {
   lt_isConj as isConj,
   lt_isGrad as isGrad,
   lt_isGradEnabled as isGradEnabled,
+  lt_isInference as isInference,
+  lt_isInferenceModeEnabled as isInferenceModeEnabled,
   lt_isLeaf as isLeaf,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
@@ -1493,6 +1500,7 @@ export {
   lt_setDetectAnomaly as setDetectAnomaly,
   lt_setGrad as setGrad,
   lt_setGradEnabled as setGradEnabled,
+  lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
   lt_setRequiresGrad as setRequiresGrad,
@@ -1610,6 +1618,8 @@ export {
   lt_unsafeSplitWithSizesAsync as unsafeSplitWithSizesAsync,
   lt_unsqueeze as unsqueeze,
   lt_unsqueezeAsync as unsqueezeAsync,
+  lt_untracked as untracked,
+  lt_untrackedAsync as untrackedAsync,
   lt_vander as vander,
   lt_vanderAsync as vanderAsync,
   lt_var as var,

@@ -10,17 +10,22 @@ import (
 
 // call is an operator's call while it is recorded.
 type call struct {
-	c    aten.Ctx // past this layer
-	node *Node    // nil where nothing is recorded
-	out  *tensor.Tensor
-	view bool  // out gets another geometry, and its elements stay as they are
-	err  error // of what was to be saved
+	c     aten.Ctx // past this layer
+	node  *Node    // nil where nothing is recorded
+	out   *tensor.Tensor
+	view  bool  // out gets another geometry, and its elements stay as they are
+	infer bool  // the first operand was made in inference mode, and its views with it
+	err   error // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
 func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Past(tensor.Gradient), out: out}
+	if err := writable(c, op, out); err != nil {
+		return r, err
+	}
 	if !recording(c, operands...) {
+		r.infer = len(operands) > 0 && inferred(operands[0])
 		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
 			return r, writes(op, "the tensor given as out")
 		}
@@ -89,6 +94,9 @@ func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node 
 // need it are wanted. What the call writes over is kept as a copy.
 func (r *call) save(t *tensor.Tensor, needed bool) int {
 	if !needed || t == nil || r.err != nil {
+		return -1
+	}
+	if r.err = savable(t); r.err != nil {
 		return -1
 	}
 	s := saved{from: edgeTo(t), of: variableOf(t)}
@@ -222,6 +230,9 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 
 // into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
 func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if err := writable(c, op, out); err != nil {
+		return nil, err
+	}
 	if out == nil || !c.Recording() {
 		return run(out, self)
 	}

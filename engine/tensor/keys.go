@@ -60,6 +60,24 @@ func (t *Tensor) SetHistory(h History) {
 	}
 }
 
+// WantGradient makes a tensor a leaf whose gradient is wanted. The layer of gradients sets it.
+var WantGradient func(t *Tensor)
+
+// GradientWanted tells whether the tensor's gradient is wanted.
+func (t *Tensor) GradientWanted() bool {
+	if t.kind.history == nil {
+		return false
+	}
+	call, wanted := t.kind.history.Describe()
+	return wanted || call != ""
+}
+
+// Silence has writes to the tensor not counted.
+func (t *Tensor) Silence() { t.kind.silent = true }
+
+// Silent tells whether writes to the tensor are not counted.
+func (t *Tensor) Silent() bool { return t.kind.silent }
+
 // Plain is an alias without a history.
 func (t *Tensor) Plain() *Tensor {
 	a := t.Alias()
@@ -73,6 +91,7 @@ func (t *Tensor) State() any { return t.kind.state }
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout  Layout
+	silent  bool // writes to it are not counted
 	wrapped bool // a wrapped number: stands for a plain number in promotion
 	keys    Keys
 	state   any

@@ -1,7 +1,7 @@
 """Gradients: what torch.autograd has of functions and modes."""
 
 from .._grad import backward, grad
-from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from . import anomaly_mode, function, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -19,4 +19,5 @@ __all__ = [
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
