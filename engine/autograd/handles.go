@@ -180,6 +180,7 @@ func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
 	forgetHistory(t)
+	t.SetApart()
 	t.Silence()
 	return t, nil
 }

@@ -59,7 +59,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
 	case v == nil:
-		return alone(op, self)
+		return join(op, self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
 			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
@@ -76,15 +76,6 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 		return status.Runtimef("%s_: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	}
 	return nil
-}
-
-// alone refuses to give a plain tensor a history that others over its memory would not know of: plain views are not tracked.
-func alone(op string, t *tensor.Tensor) error {
-	if t.Storage().Refs() == 1 {
-		return nil
-	}
-	return status.NotImplementedf("%s_: in place, this gives a history to a tensor without one that shares its memory with others, which would not have it; "+
-		"write to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
 }
 
 // wants tells whether the gradient of operand i is wanted.

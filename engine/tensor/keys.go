@@ -72,6 +72,12 @@ func (t *Tensor) GradientWanted() bool {
 	return wanted || call != ""
 }
 
+// SetApart notes that detach() gave the tensor: others over its memory have another history.
+func (t *Tensor) SetApart() { t.kind.apart = true }
+
+// Apart tells whether detach() gave it.
+func (t *Tensor) Apart() bool { return t.kind.apart }
+
 // Silence has writes to the tensor not counted.
 func (t *Tensor) Silence() { t.kind.silent = true }
 
@@ -91,6 +97,7 @@ func (t *Tensor) State() any { return t.kind.state }
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout  Layout
+	apart   bool // detach() gave it: others over its memory have another history
 	silent  bool // writes to it are not counted
 	wrapped bool // a wrapped number: stands for a plain number in promotion
 	keys    Keys
