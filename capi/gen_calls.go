@@ -1631,6 +1631,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // special.xlogy
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i0e
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1e
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.xlog1py

@@ -3559,6 +3559,30 @@ static intptr_t packed_special_i0(lt_value *a) {
 
 static intptr_t packed_special_i0_out(lt_value *a) { return tensor_special_i0_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_i0e(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i0e(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i0e_out(lt_value *a) { return tensor_special_i0e_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i1_out(lt_value *a) { return tensor_special_i1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i1e(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i1e(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i1e_out(lt_value *a) { return tensor_special_i1e_out(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_special_log1p(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_log1p(a[0].pointer, &made);
@@ -6890,6 +6914,18 @@ static const lt_parameter of_special_i0[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_i0e[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i1e[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_special_log1p[] = {
     {"input", 'T', 0, {0}},
 };
@@ -8005,6 +8041,9 @@ lt_operator lt_operators[] = {
     {"special.gammaincc", {{packed_special_gammaincc, NULL}, {NULL, NULL}, {packed_special_gammaincc_out, NULL}}, of_special_gammaincc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaln", {{packed_special_gammaln, NULL}, {NULL, NULL}, {packed_special_gammaln_out, NULL}}, of_special_gammaln, 1, "T", "(Tensor input)", -1, 0},
     {"special.i0", {{packed_special_i0, NULL}, {NULL, NULL}, {packed_special_i0_out, NULL}}, of_special_i0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i0e", {{packed_special_i0e, NULL}, {NULL, NULL}, {packed_special_i0e_out, NULL}}, of_special_i0e, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i1", {{packed_special_i1, NULL}, {NULL, NULL}, {packed_special_i1_out, NULL}}, of_special_i1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i1e", {{packed_special_i1e, NULL}, {NULL, NULL}, {packed_special_i1e_out, NULL}}, of_special_i1e, 1, "T", "(Tensor input)", -1, 0},
     {"special.log1p", {{packed_special_log1p, NULL}, {NULL, NULL}, {packed_special_log1p_out, NULL}}, of_special_log1p, 1, "T", "(Tensor input)", -1, 0},
     {"special.logit", {{packed_special_logit, NULL}, {NULL, NULL}, {packed_special_logit_out, NULL}}, of_special_logit, 2, "T", "(Tensor input, float eps=None)", -1, 0},
     {"special.multigammaln", {{packed_special_multigammaln, NULL}, {NULL, NULL}, {packed_special_multigammaln_out, NULL}}, of_special_multigammaln, 2, "T", "(Tensor input, int p)", -1, 0},
@@ -8122,4 +8161,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 601;
+const int lt_operator_count = 604;

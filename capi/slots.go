@@ -244,10 +244,12 @@ func newNode(thread *C.lt_thread, n tensor.Node) (*C.lt_slot, error) {
 	return publish(s, C.LT_NODE, true), nil
 }
 
-// spacious is room for the sizes and strides of n dimensions.
+// spacious is room for the sizes and strides of n dimensions. It grows, and what it grew out of stays: other threads may be
+// reading it.
 func (s *slot) spacious(n int) *C.int64_t {
+	slots.Lock()
+	defer slots.Unlock()
 	if int(s.c.room) < n {
-		C.free(unsafe.Pointer(s.dims))
 		s.c.room = C.int32_t(2 * n)
 		s.dims = (*C.int64_t)(C.malloc(C.size_t(8 * 2 * s.c.room)))
 	}

@@ -2518,6 +2518,18 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
+
 // `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);

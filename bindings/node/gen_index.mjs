@@ -86,9 +86,7 @@ const lt_atleast2d = lt.atleast2d;
 const lt_atleast2dAsync = lt.atleast2dAsync;
 const lt_atleast3d = lt.atleast3d;
 const lt_atleast3dAsync = lt.atleast3dAsync;
-const lt_autogradGrad = lt.autogradGrad;
-const lt_autogradGradAsync = lt.autogradGradAsync;
-const lt_backward = lt.backward;
+const lt_autograd = lt.autograd;
 const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bartlettWindow = lt.bartlettWindow;
@@ -196,7 +194,6 @@ const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
-const lt_detach_ = lt.detach_;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -235,6 +232,7 @@ const lt_emptyPermuted = lt.emptyPermuted;
 const lt_emptyPermutedAsync = lt.emptyPermutedAsync;
 const lt_emptyStrided = lt.emptyStrided;
 const lt_emptyStridedAsync = lt.emptyStridedAsync;
+const lt_enableGrad = lt.enableGrad;
 const lt_eq = lt.eq;
 const lt_eqAsync = lt.eqAsync;
 const lt_equal = lt.equal;
@@ -306,10 +304,6 @@ const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
-const lt_getVersion = lt.getVersion;
-const lt_grad = lt.grad;
-const lt_gradAsync = lt.gradAsync;
-const lt_gradFnName = lt.gradFnName;
 const lt_gradient = lt.gradient;
 const lt_gradientAsync = lt.gradientAsync;
 const lt_greater = lt.greater;
@@ -320,8 +314,6 @@ const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
 const lt_hammingWindow = lt.hammingWindow;
 const lt_hammingWindowAsync = lt.hammingWindowAsync;
-const lt_handle = lt.handle;
-const lt_handleAsync = lt.handleAsync;
 const lt_hannWindow = lt.hannWindow;
 const lt_hannWindowAsync = lt.hannWindowAsync;
 const lt_heaviside = lt.heaviside;
@@ -346,7 +338,6 @@ const lt_igammac = lt.igammac;
 const lt_igammacAsync = lt.igammacAsync;
 const lt_imag = lt.imag;
 const lt_imagAsync = lt.imagAsync;
-const lt_incrementVersion = lt.incrementVersion;
 const lt_indexAdd = lt.indexAdd;
 const lt_indexAddAsync = lt.indexAddAsync;
 const lt_indexCopy = lt.indexCopy;
@@ -359,20 +350,16 @@ const lt_indexReduce = lt.indexReduce;
 const lt_indexReduceAsync = lt.indexReduceAsync;
 const lt_indexSelect = lt.indexSelect;
 const lt_indexSelectAsync = lt.indexSelectAsync;
+const lt_inferenceMode = lt.inferenceMode;
 const lt_inner = lt.inner;
 const lt_innerAsync = lt.innerAsync;
 const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
-const lt_isAnomalyCheckNanEnabled = lt.isAnomalyCheckNanEnabled;
-const lt_isAnomalyEnabled = lt.isAnomalyEnabled;
 const lt_isConj = lt.isConj;
-const lt_isGrad = lt.isGrad;
 const lt_isGradEnabled = lt.isGradEnabled;
-const lt_isInference = lt.isInference;
 const lt_isInferenceModeEnabled = lt.isInferenceModeEnabled;
-const lt_isLeaf = lt.isLeaf;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
@@ -523,6 +510,7 @@ const lt_negative = lt.negative;
 const lt_negativeAsync = lt.negativeAsync;
 const lt_nextafter = lt.nextafter;
 const lt_nextafterAsync = lt.nextafterAsync;
+const lt_noGrad = lt.noGrad;
 const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
 const lt_nonzeroNumpy = lt.nonzeroNumpy;
@@ -557,7 +545,6 @@ const lt_onesLike = lt.onesLike;
 const lt_onesLikeAsync = lt.onesLikeAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
-const lt_outputNr = lt.outputNr;
 const lt_parseDevice = lt.parseDevice;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
@@ -567,7 +554,6 @@ const lt_polar = lt.polar;
 const lt_polarAsync = lt.polarAsync;
 const lt_polygamma = lt.polygamma;
 const lt_polygammaAsync = lt.polygammaAsync;
-const lt_popSavedTensorsHooks = lt.popSavedTensorsHooks;
 const lt_positive = lt.positive;
 const lt_positiveAsync = lt.positiveAsync;
 const lt_pow = lt.pow;
@@ -608,12 +594,10 @@ const lt_relu = lt.relu;
 const lt_reluAsync = lt.reluAsync;
 const lt_remainder = lt.remainder;
 const lt_remainderAsync = lt.remainderAsync;
-const lt_removeHook = lt.removeHook;
 const lt_renorm = lt.renorm;
 const lt_renormAsync = lt.renormAsync;
 const lt_repeatInterleave = lt.repeatInterleave;
 const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
-const lt_requiresGrad = lt.requiresGrad;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
@@ -623,8 +607,6 @@ const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
 const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
-const lt_retainGrad = lt.retainGrad;
-const lt_retainsGrad = lt.retainsGrad;
 const lt_roll = lt.roll;
 const lt_rollAsync = lt.rollAsync;
 const lt_rot90 = lt.rot90;
@@ -673,13 +655,10 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
-const lt_setDetectAnomaly = lt.setDetectAnomaly;
-const lt_setGrad = lt.setGrad;
 const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
-const lt_setRequiresGrad = lt.setRequiresGrad;
 const lt_sgn = lt.sgn;
 const lt_sgnAsync = lt.sgnAsync;
 const lt_sigmoid = lt.sigmoid;
@@ -794,8 +773,6 @@ const lt_unsafeSplitWithSizes = lt.unsafeSplitWithSizes;
 const lt_unsafeSplitWithSizesAsync = lt.unsafeSplitWithSizesAsync;
 const lt_unsqueeze = lt.unsqueeze;
 const lt_unsqueezeAsync = lt.unsqueezeAsync;
-const lt_untracked = lt.untracked;
-const lt_untrackedAsync = lt.untrackedAsync;
 const lt_vander = lt.vander;
 const lt_vanderAsync = lt.vanderAsync;
 const lt_var = lt.var;
@@ -910,9 +887,7 @@ export {
   lt_atleast2dAsync as atleast2dAsync,
   lt_atleast3d as atleast3d,
   lt_atleast3dAsync as atleast3dAsync,
-  lt_autogradGrad as autogradGrad,
-  lt_autogradGradAsync as autogradGradAsync,
-  lt_backward as backward,
+  lt_autograd as autograd,
   lt_baddbmm as baddbmm,
   lt_baddbmmAsync as baddbmmAsync,
   lt_bartlettWindow as bartlettWindow,
@@ -1020,7 +995,6 @@ export {
   lt_deg2radAsync as deg2radAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
-  lt_detach_ as detach_,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1059,6 +1033,7 @@ export {
   lt_emptyPermutedAsync as emptyPermutedAsync,
   lt_emptyStrided as emptyStrided,
   lt_emptyStridedAsync as emptyStridedAsync,
+  lt_enableGrad as enableGrad,
   lt_eq as eq,
   lt_eqAsync as eqAsync,
   lt_equal as equal,
@@ -1130,10 +1105,6 @@ export {
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
-  lt_getVersion as getVersion,
-  lt_grad as grad,
-  lt_gradAsync as gradAsync,
-  lt_gradFnName as gradFnName,
   lt_gradient as gradient,
   lt_gradientAsync as gradientAsync,
   lt_greater as greater,
@@ -1144,8 +1115,6 @@ export {
   lt_gtAsync as gtAsync,
   lt_hammingWindow as hammingWindow,
   lt_hammingWindowAsync as hammingWindowAsync,
-  lt_handle as handle,
-  lt_handleAsync as handleAsync,
   lt_hannWindow as hannWindow,
   lt_hannWindowAsync as hannWindowAsync,
   lt_heaviside as heaviside,
@@ -1170,7 +1139,6 @@ export {
   lt_igammacAsync as igammacAsync,
   lt_imag as imag,
   lt_imagAsync as imagAsync,
-  lt_incrementVersion as incrementVersion,
   lt_indexAdd as indexAdd,
   lt_indexAddAsync as indexAddAsync,
   lt_indexCopy as indexCopy,
@@ -1183,20 +1151,16 @@ export {
   lt_indexReduceAsync as indexReduceAsync,
   lt_indexSelect as indexSelect,
   lt_indexSelectAsync as indexSelectAsync,
+  lt_inferenceMode as inferenceMode,
   lt_inner as inner,
   lt_innerAsync as innerAsync,
   lt_int16 as int16,
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
-  lt_isAnomalyCheckNanEnabled as isAnomalyCheckNanEnabled,
-  lt_isAnomalyEnabled as isAnomalyEnabled,
   lt_isConj as isConj,
-  lt_isGrad as isGrad,
   lt_isGradEnabled as isGradEnabled,
-  lt_isInference as isInference,
   lt_isInferenceModeEnabled as isInferenceModeEnabled,
-  lt_isLeaf as isLeaf,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
@@ -1347,6 +1311,7 @@ export {
   lt_negativeAsync as negativeAsync,
   lt_nextafter as nextafter,
   lt_nextafterAsync as nextafterAsync,
+  lt_noGrad as noGrad,
   lt_nonzero as nonzero,
   lt_nonzeroAsync as nonzeroAsync,
   lt_nonzeroNumpy as nonzeroNumpy,
@@ -1381,7 +1346,6 @@ export {
   lt_onesLikeAsync as onesLikeAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
-  lt_outputNr as outputNr,
   lt_parseDevice as parseDevice,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
@@ -1391,7 +1355,6 @@ export {
   lt_polarAsync as polarAsync,
   lt_polygamma as polygamma,
   lt_polygammaAsync as polygammaAsync,
-  lt_popSavedTensorsHooks as popSavedTensorsHooks,
   lt_positive as positive,
   lt_positiveAsync as positiveAsync,
   lt_pow as pow,
@@ -1432,12 +1395,10 @@ export {
   lt_reluAsync as reluAsync,
   lt_remainder as remainder,
   lt_remainderAsync as remainderAsync,
-  lt_removeHook as removeHook,
   lt_renorm as renorm,
   lt_renormAsync as renormAsync,
   lt_repeatInterleave as repeatInterleave,
   lt_repeatInterleaveAsync as repeatInterleaveAsync,
-  lt_requiresGrad as requiresGrad,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
@@ -1447,8 +1408,6 @@ export {
   lt_resolveNeg as resolveNeg,
   lt_resolveNegAsync as resolveNegAsync,
   lt_resultType as resultType,
-  lt_retainGrad as retainGrad,
-  lt_retainsGrad as retainsGrad,
   lt_roll as roll,
   lt_rollAsync as rollAsync,
   lt_rot90 as rot90,
@@ -1497,13 +1456,10 @@ export {
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
-  lt_setDetectAnomaly as setDetectAnomaly,
-  lt_setGrad as setGrad,
   lt_setGradEnabled as setGradEnabled,
   lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
-  lt_setRequiresGrad as setRequiresGrad,
   lt_sgn as sgn,
   lt_sgnAsync as sgnAsync,
   lt_sigmoid as sigmoid,
@@ -1618,8 +1574,6 @@ export {
   lt_unsafeSplitWithSizesAsync as unsafeSplitWithSizesAsync,
   lt_unsqueeze as unsqueeze,
   lt_unsqueezeAsync as unsqueezeAsync,
-  lt_untracked as untracked,
-  lt_untrackedAsync as untrackedAsync,
   lt_vander as vander,
   lt_vanderAsync as vanderAsync,
   lt_var as var,

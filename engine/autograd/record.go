@@ -212,7 +212,7 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 
 // mayView is finish for a call whose result is a view of self, or self itself under another handle, where that is possible.
 func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
-	if err == nil && result.History() != nil {
+	if err == nil && r.out == nil && result.History() != nil {
 		r.drop()
 		return false
 	}

@@ -100,6 +100,7 @@ type kind struct {
 	apart   bool // detach() gave it: others over its memory have another history
 	silent  bool // writes to it are not counted
 	wrapped bool // a wrapped number: stands for a plain number in promotion
+	beyond  bool // it is an integer beyond int64, whose bits are those of an unsigned one
 	keys    Keys
 	state   any
 	history History

@@ -6036,6 +6036,42 @@ static const lt_operator overloads_special_xlogy[] = {
     {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
+static tensor_status call_special_i0e(const lt_value *a, lt_value *r) { return tensor_special_i0e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i0e_out(const lt_value *a, lt_value *r) { return tensor_special_i0e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i0e[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i0e[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i0e[] = {
+    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
+};
+
+static tensor_status call_special_i1(const lt_value *a, lt_value *r) { return tensor_special_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1_out(const lt_value *a, lt_value *r) { return tensor_special_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i1[] = {
+    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
+};
+
+static tensor_status call_special_i1e(const lt_value *a, lt_value *r) { return tensor_special_i1e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1e_out(const lt_value *a, lt_value *r) { return tensor_special_i1e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1e[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i1e[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i1e[] = {
+    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
+};
+
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_xlog1py_scalar(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_special_xlog1py_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -7449,7 +7485,7 @@ const lt_entry lt_entries[] = {
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
-    {"backward", overloads_backward, 1, LT_AS_FUNCTION},
+    {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"removeHook", overloads_remove_hook, 1, LT_AS_FUNCTION},
     {"popSavedTensorsHooks", overloads_pop_saved_tensors_hooks, 1, LT_AS_FUNCTION},
@@ -7825,6 +7861,9 @@ const lt_entry lt_entries[] = {
     {"special.gammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.gammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i0e", overloads_special_i0e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1", overloads_special_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -74,7 +74,7 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
+        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
         *("overrides", "random", "return_types", "safetensors", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
     )
 )

@@ -10,6 +10,7 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import fft as fft
+from . import func as func
 from . import hdf5 as hdf5
 from . import linalg as linalg
 from . import mps as mps

@@ -26,10 +26,10 @@ the other methods of Tensor
 files, devices
     _structure _files _accelerators
 the public modules
-    autograd.anomaly_mode autograd.function autograd.graph
-    _C accelerator autograd cpu cuda distributed fft hdf5 linalg mps multiprocessing overrides random return_types safetensors special
+    autograd.anomaly_mode autograd.function autograd.functional autograd.gradcheck autograd.graph autograd func
+    _C accelerator cpu cuda distributed fft hdf5 linalg mps multiprocessing overrides random return_types safetensors special
     storage testing version xpu
-    nn.functional nn utils.dlpack utils.hooks utils
+    nn.functional nn utils.checkpoint utils.dlpack utils.hooks utils
     backends.cpu backends.cuda backends.cudnn backends.mkl backends.mkldnn backends.mps backends.openmp backends
 the package
     libtensor

@@ -8,10 +8,13 @@ from .._modes import set_multithreading_enabled as set_multithreading_enabled
 from .._tensor import Tensor
 from . import anomaly_mode as anomaly_mode
 from . import function as function
+from . import functional as functional
 from . import graph as graph
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
 
 def backward(
     tensors: Tensor | Sequence[Tensor],

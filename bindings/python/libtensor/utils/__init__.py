@@ -1,5 +1,5 @@
 """Helpers under the names of torch.utils."""
 
-from . import dlpack, hooks
+from . import checkpoint, dlpack, hooks
 
-__all__ = ["dlpack", "hooks"]
+__all__ = ["checkpoint", "dlpack", "hooks"]
