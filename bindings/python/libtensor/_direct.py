@@ -16,7 +16,20 @@ CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LEND
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
-    *("operator", "free", "list_free", "string_free", "string_list_free", "dim", "numel", "sizes", "strides", "get_dtype", "dtype_size", "get_device"),
+    *(
+        "operator",
+        "free",
+        "list_free",
+        "string_free",
+        "string_list_free",
+        "dim",
+        "numel",
+        "sizes",
+        "strides",
+        "get_dtype",
+        "dtype_size",
+        "get_device",
+    ),
     *("hold", "let_go", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
 )
