@@ -814,9 +814,667 @@ TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increa
   return status;
 }
 
-TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
+TENSOR_API tensor_status tensor_fft_c2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool forward, double scale, tensor_t **out) {
+  LT_RESULT(out, "fft_c2c", "out");
   lt_value a[4];
   lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft_c2c", "self");
+  LT_SPAN(dim, dim_len, "fft_c2c", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = forward;
+  a[3].f = scale;
+  tensor_status status = lt_invoke(&frame, "fft_c2c");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool onesided, double scale, tensor_t **out) {
+  LT_RESULT(out, "fft_r2c", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft_r2c", "self");
+  LT_SPAN(dim, dim_len, "fft_r2c", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = onesided;
+  a[3].f = scale;
+  tensor_status status = lt_invoke(&frame, "fft_r2c");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64_t size, double scale, tensor_t **out) {
+  LT_RESULT(out, "fft_c2r", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft_c2r", "self");
+  a[1].i = dim;
+  a[2].i = size;
+  a[3].f = scale;
+  tensor_status status = lt_invoke(&frame, "fft_c2r");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.fft", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.fft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 159, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.fft", "out");
+  tensor_status status = lt_invoke(&frame, "fft.fft");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.ifft", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.ifft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 160, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.ifft", "out");
+  tensor_status status = lt_invoke(&frame, "fft.ifft");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.rfft", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.rfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.rfft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 161, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.rfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.rfft", "out");
+  tensor_status status = lt_invoke(&frame, "fft.rfft");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_irfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.irfft", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.irfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.irfft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 162, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.irfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.irfft", "out");
+  tensor_status status = lt_invoke(&frame, "fft.irfft");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_hfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.hfft", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.hfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.hfft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.hfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.hfft", "out");
+  tensor_status status = lt_invoke(&frame, "fft.hfft");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ihfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.ihfft", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ihfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.ihfft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ihfft", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.ihfft", "out");
+  tensor_status status = lt_invoke(&frame, "fft.ihfft");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.fft2", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fft2", "self");
+  LT_SPAN(s, s_len, "fft.fft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.fft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.fft2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 165, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fft2", "self");
+  LT_SPAN(s, s_len, "fft.fft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.fft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.fft2", "out");
+  tensor_status status = lt_invoke(&frame, "fft.fft2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.fftn", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fftn", "self");
+  LT_SPAN(s, s_len, "fft.fftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.fftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.fftn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fftn", "self");
+  LT_SPAN(s, s_len, "fft.fftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.fftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.fftn", "out");
+  tensor_status status = lt_invoke(&frame, "fft.fftn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.ifft2", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifft2", "self");
+  LT_SPAN(s, s_len, "fft.ifft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ifft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.ifft2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifft2", "self");
+  LT_SPAN(s, s_len, "fft.ifft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ifft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.ifft2", "out");
+  tensor_status status = lt_invoke(&frame, "fft.ifft2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.ifftn", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifftn", "self");
+  LT_SPAN(s, s_len, "fft.ifftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ifftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.ifftn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifftn", "self");
+  LT_SPAN(s, s_len, "fft.ifftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ifftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.ifftn", "out");
+  tensor_status status = lt_invoke(&frame, "fft.ifftn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.rfft2", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.rfft2", "self");
+  LT_SPAN(s, s_len, "fft.rfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.rfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.rfft2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.rfft2", "self");
+  LT_SPAN(s, s_len, "fft.rfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.rfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.rfft2", "out");
+  tensor_status status = lt_invoke(&frame, "fft.rfft2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.rfftn", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.rfftn", "self");
+  LT_SPAN(s, s_len, "fft.rfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.rfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.rfftn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.rfftn", "self");
+  LT_SPAN(s, s_len, "fft.rfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.rfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.rfftn", "out");
+  tensor_status status = lt_invoke(&frame, "fft.rfftn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_irfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.irfft2", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.irfft2", "self");
+  LT_SPAN(s, s_len, "fft.irfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.irfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.irfft2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.irfft2", "self");
+  LT_SPAN(s, s_len, "fft.irfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.irfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.irfft2", "out");
+  tensor_status status = lt_invoke(&frame, "fft.irfft2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_irfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.irfftn", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.irfftn", "self");
+  LT_SPAN(s, s_len, "fft.irfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.irfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.irfftn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 172, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.irfftn", "self");
+  LT_SPAN(s, s_len, "fft.irfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.irfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.irfftn", "out");
+  tensor_status status = lt_invoke(&frame, "fft.irfftn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_hfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.hfft2", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.hfft2", "self");
+  LT_SPAN(s, s_len, "fft.hfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.hfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.hfft2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 173, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.hfft2", "self");
+  LT_SPAN(s, s_len, "fft.hfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.hfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.hfft2", "out");
+  tensor_status status = lt_invoke(&frame, "fft.hfft2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_hfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.hfftn", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.hfftn", "self");
+  LT_SPAN(s, s_len, "fft.hfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.hfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.hfftn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 174, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.hfftn", "self");
+  LT_SPAN(s, s_len, "fft.hfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.hfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.hfftn", "out");
+  tensor_status status = lt_invoke(&frame, "fft.hfftn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ihfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.ihfft2", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ihfft2", "self");
+  LT_SPAN(s, s_len, "fft.ihfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ihfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.ihfft2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ihfft2", "self");
+  LT_SPAN(s, s_len, "fft.ihfft2", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ihfft2", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.ihfft2", "out");
+  tensor_status status = lt_invoke(&frame, "fft.ihfft2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ihfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out) {
+  LT_RESULT(out, "fft.ihfftn", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ihfftn", "self");
+  LT_SPAN(s, s_len, "fft.ihfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ihfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  tensor_status status = lt_invoke(&frame, "fft.ihfftn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ihfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ihfftn", "self");
+  LT_SPAN(s, s_len, "fft.ihfftn", "s"); a[1].list.data = s, a[1].list.length = s_len;
+  LT_SPAN(dim, dim_len, "fft.ihfftn", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].text = norm;
+  LT_OUTPUT(frame.out[0], out, "fft.ihfftn", "out");
+  tensor_status status = lt_invoke(&frame, "fft.ihfftn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
+  LT_RESULT(out, "fft.fftshift", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.fftshift", "self");
+  LT_SPAN(dim, dim_len, "fft.fftshift", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  tensor_status status = lt_invoke(&frame, "fft.fftshift");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_ifftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
+  LT_RESULT(out, "fft.ifftshift", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fft.ifftshift", "self");
+  LT_SPAN(dim, dim_len, "fft.ifftshift", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  tensor_status status = lt_invoke(&frame, "fft.ifftshift");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "fft.fftfreq", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  a[1].f = d;
+  LT_ENUM(dtype, -1, 13, "fft.fftfreq", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "fft.fftfreq", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "fft.fftfreq", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "fft.fftfreq");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_fftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  a[1].f = d;
+  LT_ENUM(dtype, -1, 13, "fft.fftfreq", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "fft.fftfreq", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "fft.fftfreq", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "fft.fftfreq", "out");
+  tensor_status status = lt_invoke(&frame, "fft.fftfreq");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "fft.rfftfreq", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  a[1].f = d;
+  LT_ENUM(dtype, -1, 13, "fft.rfftfreq", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "fft.rfftfreq", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "fft.rfftfreq", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "fft.rfftfreq");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  a[1].f = d;
+  LT_ENUM(dtype, -1, 13, "fft.rfftfreq", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "fft.rfftfreq", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "fft.rfftfreq", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "fft.rfftfreq", "out");
+  tensor_status status = lt_invoke(&frame, "fft.rfftfreq");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, const char *pad_mode, bool normalized, int32_t onesided, int32_t return_complex, int32_t align_to_window, tensor_t **out) {
+  LT_RESULT(out, "stft", "out");
+  lt_value a[11];
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "stft", "self");
+  a[1].i = n_fft;
+  a[2].i = hop_length;
+  a[3].i = win_length;
+  LT_OPTIONAL(a[4], window, LT_TENSOR, "stft", "window");
+  a[5].i = center;
+  LT_TEXT(pad_mode, "stft", "pad_mode"); a[6].text = pad_mode;
+  a[7].i = normalized;
+  a[8].i = onesided;
+  a[9].i = return_complex;
+  a[10].i = align_to_window;
+  tensor_status status = lt_invoke(&frame, "stft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, bool normalized, int32_t onesided, int64_t length, bool return_complex, tensor_t **out) {
+  LT_RESULT(out, "istft", "out");
+  lt_value a[10];
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "istft", "self");
+  a[1].i = n_fft;
+  a[2].i = hop_length;
+  a[3].i = win_length;
+  LT_OPTIONAL(a[4], window, LT_TENSOR, "istft", "window");
+  a[5].i = center;
+  a[6].i = normalized;
+  a[7].i = onesided;
+  a[8].i = length;
+  a[9].i = return_complex;
+  tensor_status status = lt_invoke(&frame, "istft");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
+  lt_value a[4];
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -828,7 +1486,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -841,7 +1499,7 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -854,7 +1512,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors"); LT_RESULT(tensors_len, "load", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -870,7 +1528,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors"); LT_RESULT(tensors_len, "load_bytes", "tensors_len");
   lt_value a[2];
-  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
@@ -885,7 +1543,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_RESULT(names, "load_dict", "names"); LT_RESULT(names_len, "load_dict", "names_len");
   LT_RESULT(tensors, "load_dict", "tensors"); LT_RESULT(tensors_len, "load_dict", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -899,7 +1557,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
 
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
   lt_value a[4];
-  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -911,7 +1569,7 @@ TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const ch
 TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
   LT_RESULT(out, "safetensors_save", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].text = metadata;
@@ -927,7 +1585,7 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
   LT_RESULT(tensors, "safetensors_load_file", "tensors"); LT_RESULT(tensors_len, "safetensors_load_file", "tensors_len");
   LT_RESULT(metadata, "safetensors_load_file", "metadata");
   lt_value a[3];
-  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
   LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
   a[2].i = mmap;
@@ -945,7 +1603,7 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
   LT_RESULT(tensors, "safetensors_load", "tensors"); LT_RESULT(tensors_len, "safetensors_load", "tensors_len");
   LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
-  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
   tensor_status status = lt_invoke(&frame, "safetensors_load");
   if (status == TENSOR_OK) {
@@ -961,7 +1619,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
   LT_RESULT(names, "safetensors_open", "names"); LT_RESULT(names_len, "safetensors_open", "names_len");
   LT_RESULT(tensors, "safetensors_open", "tensors"); LT_RESULT(tensors_len, "safetensors_open", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "safetensors_open");
   if (status == TENSOR_OK) {
@@ -974,7 +1632,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
 
 TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_save", "path"); a[0].text = path;
   LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
   tensor_status status = lt_invoke(&frame, "npy_save");
@@ -984,7 +1642,7 @@ TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self)
 TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "npy_save_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
   tensor_status status = lt_invoke(&frame, "npy_save_bytes");
   if (status == TENSOR_OK) {
@@ -996,7 +1654,7 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
 TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out) {
   LT_RESULT(out, "npy_load", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_load", "path"); a[0].text = path;
   a[1].i = mmap;
   tensor_status status = lt_invoke(&frame, "npy_load");
@@ -1009,7 +1667,7 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out) {
   LT_RESULT(out, "npy_load_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npy_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npy_load_bytes");
   if (status == TENSOR_OK) {
@@ -1021,7 +1679,7 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
 TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
   LT_RESULT(out, "npy_length", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], head, LT_TENSOR, "npy_length", "head");
   tensor_status status = lt_invoke(&frame, "npy_length");
   if (status == TENSOR_OK) {
@@ -1032,7 +1690,7 @@ TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
 
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
   lt_value a[3];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_save", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "npz_save", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1043,7 +1701,7 @@ TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *na
 TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "npz_save_bytes", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "npz_save_bytes", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "npz_save_bytes");
@@ -1057,7 +1715,7 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
   LT_RESULT(names, "npz_load", "names"); LT_RESULT(names_len, "npz_load", "names_len");
   LT_RESULT(tensors, "npz_load", "tensors"); LT_RESULT(tensors_len, "npz_load", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "npz_load");
   if (status == TENSOR_OK) {
@@ -1071,7 +1729,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
   LT_RESULT(names, "npz_load_bytes", "names"); LT_RESULT(names_len, "npz_load_bytes", "names_len");
   LT_RESULT(tensors, "npz_load_bytes", "tensors"); LT_RESULT(tensors_len, "npz_load_bytes", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npz_load_bytes");
   if (status == TENSOR_OK) {
@@ -1083,7 +1741,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
 
 TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data) {
   lt_value a[2];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "file_write", "path"); a[0].text = path;
   LT_REQUIRED(a[1], data, LT_TENSOR, "file_write", "data");
   tensor_status status = lt_invoke(&frame, "file_write");
@@ -1093,7 +1751,7 @@ TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *dat
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -1104,7 +1762,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -1112,7 +1770,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -1122,7 +1780,7 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -1133,7 +1791,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -1141,7 +1799,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -1151,7 +1809,7 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -1162,7 +1820,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -1170,7 +1828,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -1180,7 +1838,7 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -1191,7 +1849,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -1199,7 +1857,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -1209,7 +1867,7 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -1220,7 +1878,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -1228,7 +1886,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -1238,7 +1896,7 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -1249,7 +1907,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -1257,7 +1915,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
@@ -1267,7 +1925,7 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
@@ -1278,7 +1936,7 @@ TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   return status;
@@ -1286,7 +1944,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   LT_OUTPUT(frame.out[0], out, "log2", "out");
   tensor_status status = lt_invoke(&frame, "log2");
@@ -1296,7 +1954,7 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
@@ -1307,7 +1965,7 @@ TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
@@ -1315,7 +1973,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
@@ -1325,7 +1983,7 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
@@ -1336,7 +1994,7 @@ TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   return status;
@@ -1344,7 +2002,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   LT_OUTPUT(frame.out[0], out, "log1p", "out");
   tensor_status status = lt_invoke(&frame, "log1p");
@@ -1354,7 +2012,7 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
@@ -1365,7 +2023,7 @@ TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
@@ -1373,7 +2031,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
@@ -1383,7 +2041,7 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
@@ -1394,7 +2052,7 @@ TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   return status;
@@ -1402,7 +2060,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   LT_OUTPUT(frame.out[0], out, "cos", "out");
   tensor_status status = lt_invoke(&frame, "cos");
@@ -1412,7 +2070,7 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
@@ -1423,7 +2081,7 @@ TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
@@ -1431,7 +2089,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
@@ -1441,7 +2099,7 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
@@ -1452,7 +2110,7 @@ TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 189, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   return status;
@@ -1460,7 +2118,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   LT_OUTPUT(frame.out[0], out, "asin", "out");
   tensor_status status = lt_invoke(&frame, "asin");
@@ -1470,7 +2128,7 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   if (status == TENSOR_OK) {
@@ -1481,7 +2139,7 @@ TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
@@ -1489,7 +2147,7 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   LT_OUTPUT(frame.out[0], out, "arcsin", "out");
   tensor_status status = lt_invoke(&frame, "arcsin");
@@ -1499,7 +2157,7 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   if (status == TENSOR_OK) {
@@ -1510,7 +2168,7 @@ TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   return status;
@@ -1518,7 +2176,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   LT_OUTPUT(frame.out[0], out, "acos", "out");
   tensor_status status = lt_invoke(&frame, "acos");
@@ -1528,7 +2186,7 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   if (status == TENSOR_OK) {
@@ -1539,7 +2197,7 @@ TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
@@ -1547,7 +2205,7 @@ TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   LT_OUTPUT(frame.out[0], out, "arccos", "out");
   tensor_status status = lt_invoke(&frame, "arccos");
@@ -1557,7 +2215,7 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   if (status == TENSOR_OK) {
@@ -1568,7 +2226,7 @@ TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   return status;
@@ -1576,7 +2234,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   LT_OUTPUT(frame.out[0], out, "atan", "out");
   tensor_status status = lt_invoke(&frame, "atan");
@@ -1586,7 +2244,7 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   if (status == TENSOR_OK) {
@@ -1597,7 +2255,7 @@ TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
@@ -1605,7 +2263,7 @@ TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   LT_OUTPUT(frame.out[0], out, "arctan", "out");
   tensor_status status = lt_invoke(&frame, "arctan");
@@ -1615,7 +2273,7 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   if (status == TENSOR_OK) {
@@ -1626,7 +2284,7 @@ TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   return status;
@@ -1634,7 +2292,7 @@ TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   LT_OUTPUT(frame.out[0], out, "sinh", "out");
   tensor_status status = lt_invoke(&frame, "sinh");
@@ -1644,7 +2302,7 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   if (status == TENSOR_OK) {
@@ -1655,7 +2313,7 @@ TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
@@ -1663,7 +2321,7 @@ TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   LT_OUTPUT(frame.out[0], out, "cosh", "out");
   tensor_status status = lt_invoke(&frame, "cosh");
@@ -1673,7 +2331,7 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   if (status == TENSOR_OK) {
@@ -1684,7 +2342,7 @@ TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   return status;
@@ -1692,7 +2350,7 @@ TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   LT_OUTPUT(frame.out[0], out, "tanh", "out");
   tensor_status status = lt_invoke(&frame, "tanh");
@@ -1702,7 +2360,7 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   if (status == TENSOR_OK) {
@@ -1713,7 +2371,7 @@ TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
@@ -1721,7 +2379,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   LT_OUTPUT(frame.out[0], out, "asinh", "out");
   tensor_status status = lt_invoke(&frame, "asinh");
@@ -1731,7 +2389,7 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   if (status == TENSOR_OK) {
@@ -1742,7 +2400,7 @@ TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   return status;
@@ -1750,7 +2408,7 @@ TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
   tensor_status status = lt_invoke(&frame, "arcsinh");
@@ -1760,7 +2418,7 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   if (status == TENSOR_OK) {
@@ -1771,7 +2429,7 @@ TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
@@ -1779,7 +2437,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   LT_OUTPUT(frame.out[0], out, "acosh", "out");
   tensor_status status = lt_invoke(&frame, "acosh");
@@ -1789,7 +2447,7 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   if (status == TENSOR_OK) {
@@ -1800,7 +2458,7 @@ TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 201, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   return status;
@@ -1808,7 +2466,7 @@ TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 201, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   LT_OUTPUT(frame.out[0], out, "arccosh", "out");
   tensor_status status = lt_invoke(&frame, "arccosh");
@@ -1818,7 +2476,7 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   if (status == TENSOR_OK) {
@@ -1829,7 +2487,7 @@ TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
@@ -1837,7 +2495,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   LT_OUTPUT(frame.out[0], out, "atanh", "out");
   tensor_status status = lt_invoke(&frame, "atanh");
@@ -1847,7 +2505,7 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   if (status == TENSOR_OK) {
@@ -1858,7 +2516,7 @@ TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 203, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   return status;
@@ -1866,7 +2524,7 @@ TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 203, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   LT_OUTPUT(frame.out[0], out, "arctanh", "out");
   tensor_status status = lt_invoke(&frame, "arctanh");
@@ -1876,7 +2534,7 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   if (status == TENSOR_OK) {
@@ -1887,7 +2545,7 @@ TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
@@ -1895,7 +2553,7 @@ TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
@@ -1905,7 +2563,7 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -1917,7 +2575,7 @@ TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -1926,7 +2584,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   LT_OUTPUT(frame.out[0], out, "atan2", "out");
@@ -1937,7 +2595,7 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -1949,7 +2607,7 @@ TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -1958,7 +2616,7 @@ TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
@@ -1969,7 +2627,7 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -1981,7 +2639,7 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -1990,7 +2648,7 @@ TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   LT_OUTPUT(frame.out[0], out, "hypot", "out");
@@ -2001,7 +2659,7 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
   LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
   tensor_status status = lt_invoke(&frame, "index_get");
@@ -2013,7 +2671,7 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
   LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
@@ -2023,7 +2681,7 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
   LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
@@ -2034,7 +2692,7 @@ TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_i
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "index_put", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -2048,7 +2706,7 @@ TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate) {
   lt_value a[4];
-  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -2060,7 +2718,7 @@ TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const
 TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "index_select", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
@@ -2073,818 +2731,12 @@ TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
   LT_OUTPUT(frame.out[0], out, "index_select", "out");
   tensor_status status = lt_invoke(&frame, "index_select");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
-  LT_RESULT(out, "masked_select", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_select", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_select", "mask");
-  tensor_status status = lt_invoke(&frame, "masked_select");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const tensor_t *mask, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_select", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_select", "mask");
-  LT_OUTPUT(frame.out[0], out, "masked_select", "out");
-  tensor_status status = lt_invoke(&frame, "masked_select");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out) {
-  LT_RESULT(out, "masked_fill", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
-  LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
-  tensor_status status = lt_invoke(&frame, "masked_fill");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value, tensor_t **out) {
-  LT_RESULT(out, "masked_fill", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
-  LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
-  frame.number = 3;
-  tensor_status status = lt_invoke(&frame, "masked_fill");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mask, const tensor_t *value) {
-  lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
-  LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
-  tensor_status status = lt_invoke(&frame, "masked_fill");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor_t *mask, tensor_scalar value) {
-  lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
-  LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
-  frame.number = 3;
-  tensor_status status = lt_invoke(&frame, "masked_fill");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
-  LT_RESULT(out, "masked_scatter", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
-  LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
-  tensor_status status = lt_invoke(&frame, "masked_scatter");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *mask, const tensor_t *source) {
-  lt_value a[3];
-  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
-  LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
-  LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
-  tensor_status status = lt_invoke(&frame, "masked_scatter");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
-  LT_RESULT(out, "gather", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gather", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "gather", "index");
-  a[3].i = sparse_grad;
-  tensor_status status = lt_invoke(&frame, "gather");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gather", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "gather", "index");
-  a[3].i = sparse_grad;
-  LT_OUTPUT(frame.out[0], out, "gather", "out");
-  tensor_status status = lt_invoke(&frame, "gather");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out) {
-  LT_RESULT(out, "take", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "take", "self");
-  LT_REQUIRED(a[1], index, LT_TENSOR, "take", "index");
-  tensor_status status = lt_invoke(&frame, "take");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "take", "self");
-  LT_REQUIRED(a[1], index, LT_TENSOR, "take", "index");
-  LT_OUTPUT(frame.out[0], out, "take", "out");
-  tensor_status status = lt_invoke(&frame, "take");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "take_along_dim", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "take_along_dim", "self");
-  LT_REQUIRED(a[1], indices, LT_TENSOR, "take_along_dim", "indices");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "take_along_dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "take_along_dim", "self");
-  LT_REQUIRED(a[1], indices, LT_TENSOR, "take_along_dim", "indices");
-  a[2].i = dim;
-  LT_OUTPUT(frame.out[0], out, "take_along_dim", "out");
-  tensor_status status = lt_invoke(&frame, "take_along_dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "nonzero", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero", "self");
-  tensor_status status = lt_invoke(&frame, "nonzero");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero", "self");
-  LT_OUTPUT(frame.out[0], out, "nonzero", "out");
-  tensor_status status = lt_invoke(&frame, "nonzero");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
-  lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero_numpy", "self");
-  tensor_status status = lt_invoke(&frame, "nonzero_numpy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "argwhere", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "argwhere", "self");
-  tensor_status status = lt_invoke(&frame, "argwhere");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out) {
-  LT_RESULT(out, "put", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "put", "self");
-  LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
-  LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
-  a[3].i = accumulate;
-  tensor_status status = lt_invoke(&frame, "put");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate) {
-  lt_value a[4];
-  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "put", "self");
-  LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
-  LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
-  a[3].i = accumulate;
-  tensor_status status = lt_invoke(&frame, "put");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
-  LT_RESULT(out, "scatter.src", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src", "src");
-  tensor_status status = lt_invoke(&frame, "scatter.src");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
-  lt_value a[4];
-  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src", "src");
-  tensor_status status = lt_invoke(&frame, "scatter.src");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src", "src");
-  LT_OUTPUT(frame.out[0], out, "scatter.src", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.src");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
-  LT_RESULT(out, "scatter.value", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
-  LT_SCALAR(value, LT_MUST, "scatter.value", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scatter.value");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
-  lt_value a[4];
-  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
-  LT_SCALAR(value, LT_MUST, "scatter.value", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scatter.value");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
-  LT_SCALAR(value, LT_MUST, "scatter.value", "value"); a[3].scalar = value;
-  LT_OUTPUT(frame.out[0], out, "scatter.value", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.value");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
-  LT_RESULT(out, "scatter.src_reduce", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src_reduce", "src");
-  LT_TEXT(reduce, "scatter.src_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.src_reduce");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
-  lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src_reduce", "src");
-  LT_TEXT(reduce, "scatter.src_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.src_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.src_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src_reduce", "src");
-  LT_TEXT(reduce, "scatter.src_reduce", "reduce"); a[4].text = reduce;
-  LT_OUTPUT(frame.out[0], out, "scatter.src_reduce", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.src_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
-  LT_RESULT(out, "scatter.value_reduce", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
-  LT_SCALAR(value, LT_MUST, "scatter.value_reduce", "value"); a[3].scalar = value;
-  LT_TEXT(reduce, "scatter.value_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.value_reduce");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce) {
-  lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
-  LT_SCALAR(value, LT_MUST, "scatter.value_reduce", "value"); a[3].scalar = value;
-  LT_TEXT(reduce, "scatter.value_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.value_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter.value_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
-  LT_SCALAR(value, LT_MUST, "scatter.value_reduce", "value"); a[3].scalar = value;
-  LT_TEXT(reduce, "scatter.value_reduce", "reduce"); a[4].text = reduce;
-  LT_OUTPUT(frame.out[0], out, "scatter.value_reduce", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.value_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
-  LT_RESULT(out, "scatter_add", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_add", "src");
-  tensor_status status = lt_invoke(&frame, "scatter_add");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
-  lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_add", "src");
-  tensor_status status = lt_invoke(&frame, "scatter_add");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_add", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_add", "src");
-  LT_OUTPUT(frame.out[0], out, "scatter_add", "out");
-  tensor_status status = lt_invoke(&frame, "scatter_add");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
-  LT_RESULT(out, "scatter_reduce", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_reduce", "src");
-  LT_TEXT(reduce, "scatter_reduce", "reduce"); a[4].text = reduce;
-  a[5].i = include_self;
-  tensor_status status = lt_invoke(&frame, "scatter_reduce");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self) {
-  lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_reduce", "src");
-  LT_TEXT(reduce, "scatter_reduce", "reduce"); a[4].text = reduce;
-  a[5].i = include_self;
-  tensor_status status = lt_invoke(&frame, "scatter_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "scatter_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_reduce", "index");
-  LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_reduce", "src");
-  LT_TEXT(reduce, "scatter_reduce", "reduce"); a[4].text = reduce;
-  a[5].i = include_self;
-  LT_OUTPUT(frame.out[0], out, "scatter_reduce", "out");
-  tensor_status status = lt_invoke(&frame, "scatter_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "index_add", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_add", "source");
-  LT_SCALAR(alpha, LT_MUST, "index_add", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "index_add");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_add", "source");
-  LT_SCALAR(alpha, LT_MUST, "index_add", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "index_add");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_add", "source");
-  LT_SCALAR(alpha, LT_MUST, "index_add", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "index_add", "out");
-  tensor_status status = lt_invoke(&frame, "index_add");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
-  LT_RESULT(out, "index_copy", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_copy", "source");
-  tensor_status status = lt_invoke(&frame, "index_copy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
-  lt_value a[4];
-  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_copy", "source");
-  tensor_status status = lt_invoke(&frame, "index_copy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_copy", "source");
-  LT_OUTPUT(frame.out[0], out, "index_copy", "out");
-  tensor_status status = lt_invoke(&frame, "index_copy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
-  LT_RESULT(out, "index_fill", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
-  LT_REQUIRED(a[3], value, LT_TENSOR, "index_fill", "value");
-  tensor_status status = lt_invoke(&frame, "index_fill");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
-  LT_RESULT(out, "index_fill", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
-  LT_SCALAR(value, LT_MUST, "index_fill", "value"); a[3].scalar = value;
-  frame.number = 4;
-  tensor_status status = lt_invoke(&frame, "index_fill");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value) {
-  lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
-  LT_REQUIRED(a[3], value, LT_TENSOR, "index_fill", "value");
-  tensor_status status = lt_invoke(&frame, "index_fill");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
-  lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
-  LT_SCALAR(value, LT_MUST, "index_fill", "value"); a[3].scalar = value;
-  frame.number = 4;
-  tensor_status status = lt_invoke(&frame, "index_fill");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
-  LT_RESULT(out, "index_reduce", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_reduce", "source");
-  LT_TEXT(reduce, "index_reduce", "reduce"); a[4].text = reduce;
-  a[5].i = include_self;
-  tensor_status status = lt_invoke(&frame, "index_reduce");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self) {
-  lt_value a[6];
-  lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_reduce", "source");
-  LT_TEXT(reduce, "index_reduce", "reduce"); a[4].text = reduce;
-  a[5].i = include_self;
-  tensor_status status = lt_invoke(&frame, "index_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
-  LT_REQUIRED(a[3], source, LT_TENSOR, "index_reduce", "source");
-  LT_TEXT(reduce, "index_reduce", "reduce"); a[4].text = reduce;
-  a[5].i = include_self;
-  LT_OUTPUT(frame.out[0], out, "index_reduce", "out");
-  tensor_status status = lt_invoke(&frame, "index_reduce");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
-  lt_value a[1];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
-  tensor_status status = lt_invoke(&frame, "where.condition");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "cat", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "cat");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  LT_OUTPUT(frame.out[0], out, "cat", "out");
-  tensor_status status = lt_invoke(&frame, "cat");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "concat", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "concat");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  LT_OUTPUT(frame.out[0], out, "concat", "out");
-  tensor_status status = lt_invoke(&frame, "concat");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "concatenate", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "concatenate");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  LT_OUTPUT(frame.out[0], out, "concatenate", "out");
-  tensor_status status = lt_invoke(&frame, "concatenate");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "stack", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "stack");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].i = dim;
-  LT_OUTPUT(frame.out[0], out, "stack", "out");
-  tensor_status status = lt_invoke(&frame, "stack");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
-  LT_RESULT(out, "hstack", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "hstack");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  LT_OUTPUT(frame.out[0], out, "hstack", "out");
-  tensor_status status = lt_invoke(&frame, "hstack");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
-  LT_RESULT(out, "vstack", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "vstack");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  LT_OUTPUT(frame.out[0], out, "vstack", "out");
-  tensor_status status = lt_invoke(&frame, "vstack");
   return status;
 }
 

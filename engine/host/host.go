@@ -36,6 +36,9 @@ func init() {
 		Dot:      dot,
 		Distance: distance,
 		Singular: singular,
+		Linear:   linear,
+
+		Fourier: fourier,
 
 		Sequence:  sequence,
 		Draw:      draw,

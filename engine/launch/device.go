@@ -33,6 +33,9 @@ type Device struct {
 	Dot      func(op string, w Dot) error
 	Distance func(op string, w Distance) error
 	Singular func(op string, w SingularSums) error
+	Linear   func(op string, w Linear) error
+
+	Fourier func(op string, w Fourier) error
 
 	Sequence  func(op string, w Sequence) error
 	Draw      func(op string, w Drawing) error

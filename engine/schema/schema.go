@@ -45,6 +45,7 @@ type Words map[string][]string
 type Python struct {
 	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
 	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
+	Tuple    bool              `yaml:"tuple"`    // several results come in a plain tuple
 	Names    map[string]string `yaml:"names"`    // of parameters that are not called as in the signature
 	Wrapped  []string          `yaml:"wrapped"`  // the forms, function or method, that a hand-written one with its own types replaces
 	Dunder   string            `yaml:"dunder"`   // add: __add__, and __radd__ and __iadd__ where Python has them
@@ -165,6 +166,10 @@ var Promotions = map[string]Promotion{
 		Result: func(d dtype.DType) dtype.DType { return floating(d).ToReal() },
 	},
 	"complex": {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex, "complexOf", "C"},
+	"complex_float": {
+		Text:   "the complex counterpart of the promoted dtype, that of the default dtype for integers and bool",
+		Result: func(d dtype.DType) dtype.DType { return floating(d).ToComplex() },
+	},
 	"float64 or complex128": {Text: "float64, complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
 		if d.IsComplex() {
 			return dtype.Complex128

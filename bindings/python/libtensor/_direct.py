@@ -12,7 +12,7 @@ from ._errors import failure
 from ._library import folders, library, path
 
 NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
-CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(8)
+CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(9)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
