@@ -86,7 +86,14 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 		window = s.ones(like, like.DType(), width)
 	}
 	before := (n - width) / 2
-	return s.join(0, s.zeros(window, before), window, s.zeros(window, n-width-before))
+	return s.filledUp(window, before, n-width-before)
+}
+
+// filledUp is t with zeros before and after it along its last dimension.
+func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
+	})
 }
 
 // zeros makes a tensor beside t.
@@ -127,7 +134,7 @@ func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tens
 	case mode == "replicate":
 		return s.join(last, s.expand(piece(0, 1), sized(before)...), t, s.expand(piece(n-1, 1), sized(after)...))
 	case mode == "constant":
-		return s.join(last, s.zeros(t, sized(before)...), t, s.zeros(t, sized(after)...))
+		return s.filledUp(t, before, after)
 	}
 	s.Fail(status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", s.Op, mode))
 	return nil
@@ -186,9 +193,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	signal = s.div(signal, envelope)
 	if s.Err == nil && end > whole {
-		more := slices.Clone(signal.Sizes())
-		more[last] = end - whole
-		signal = s.join(last, signal, s.zeros(signal, more...))
+		signal = s.filledUp(signal, 0, end-whole)
 	}
 	return s.result(nil, signal)
 }

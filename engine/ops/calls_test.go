@@ -88,6 +88,15 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"select_scatter": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"src": p.cut(len(p.sizes)-1).tensor(t, "")}
 	},
+	"fft_c2r": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"size": max(2*p.first()-2, 1)}
+	},
+	"stft": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"n_fft": int64(2), "hop_length": ops.Int(1), "center": false, "return_complex": ops.True}
+	},
+	"istft": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"n_fft": max(2*p.cut(len(p.sizes)-1).last()-2, 1), "hop_length": ops.Int(1)}
+	},
 	"geometric_": func(p profile, t *testing.T) map[string]any { return map[string]any{"p": 0.5} },
 	"bernoulli__tensor": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"p": given(t, dtype.Float32, nil, 1)}
@@ -116,6 +125,16 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 
 func tensorBounds(p profile, t *testing.T) map[string]any {
 	return map[string]any{"steps": int64(3), "start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
+}
+
+// first and last are the sizes of the first and the last dimension; 0 where there are none.
+func (p profile) first() int64 { return p.cut(1).last() }
+
+func (p profile) last() int64 {
+	if len(p.sizes) == 0 {
+		return 0
+	}
+	return p.sizes[len(p.sizes)-1]
 }
 
 // cut is p with fewer dimensions.
