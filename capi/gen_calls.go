@@ -117,6 +117,59 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
 	}, // autograd_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.GradFn(f.tensor(0)); return f.setNode(err, r0) }, // grad_fn
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.GradientEdge(f.tensor(0))
+		return f.setMixed(err, r0, r1)
+	}, // gradient_edge
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeName(f.node(0)); return f.setStr(err, r0) },  // node_name
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeId(f.node(0)); return f.setInt(err, r0) },    // node_id
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeWeak(f.node(0)); return f.setNode(err, r0) }, // node_weak
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeEdges(f.node(0)); return f.setInt(err, r0) }, // node_edges
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.NodeEdge(f.node(0), f.int(1))
+		return f.setMixed(err, r0, r1)
+	}, // node_edge
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeVariable(f.node(0)); return f.setTensors(err, r0) }, // node_variable
+	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },         // node_saved
+	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },     // node_set_context
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) },  // node_context
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // register_hook
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // register_post_accumulate_grad_hook
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NodeRegisterHook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // node_register_hook
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NodeRegisterPrehook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // node_register_prehook
+	func(c aten.Ctx, f frame) error { return c.RemoveHook(f.int(0)) }, // remove_hook
+	func(c aten.Ctx, f frame) error {
+		return c.PushSavedTensorsHooks(f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
+	}, // push_saved_tensors_hooks
+	func(c aten.Ctx, f frame) error { return c.PopSavedTensorsHooks() }, // pop_saved_tensors_hooks
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
+		return f.setNode(err, r0)
+	}, // record_function
+	func(c aten.Ctx, f frame) error { r0, err := c.GetVersion(f.tensor(0)); return f.setInt(err, r0) },     // get_version
+	func(c aten.Ctx, f frame) error { return c.IncrementVersion(f.tensor(0)) },                             // increment_version
+	func(c aten.Ctx, f frame) error { return c.SetDetectAnomaly(f.bool(0), f.bool(1)) },                    // set_detect_anomaly
+	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyEnabled(); return f.setBool(err, r0) },         // is_anomaly_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyCheckNanEnabled(); return f.setBool(err, r0) }, // is_anomaly_check_nan_enabled
+	func(c aten.Ctx, f frame) error { return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1)) },             // set_anomaly_watcher
+	func(c aten.Ctx, f frame) error { r0, err := c.Handle(f.tensor(0)); return f.setTensors(err, r0) },     // handle
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	}, // is_grad
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -1725,6 +1778,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.xlogy
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i0e
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1e
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)

@@ -1653,11 +1653,15 @@ static intptr_t packed_get_default_dtype(lt_value *a) {
 
 static intptr_t packed_get_num_threads(lt_value *a) { return tensor_get_num_threads((int64_t *)&a[0].i); }
 
+static intptr_t packed_get_version(lt_value *a) { return tensor_get_version(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_grad(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_grad(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+static intptr_t packed_grad_fn(lt_value *a) { return tensor_grad_fn(a[0].pointer, (tensor_node_t **)&a[0].pointer); }
 
 static intptr_t packed_grad_fn_name(lt_value *a) { return tensor_grad_fn_name(a[0].pointer, (char **)&a[0].text); }
 
@@ -1666,6 +1670,8 @@ static intptr_t packed_gradient(lt_value *a) { return tensor_gradient(a[0].point
 static intptr_t packed_gradient_scalars(lt_value *a) { return tensor_gradient_scalars(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_gradient_edge(lt_value *a) { return tensor_gradient_edge(a[0].pointer, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
 
 static intptr_t packed_greater(lt_value *a) {
   tensor_t *made;
@@ -1730,6 +1736,12 @@ static intptr_t packed_gt_scalar_out(lt_value *a) { return tensor_gt_scalar_out(
 static intptr_t packed_hamming_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, a[4].i, a[5].i, a[6].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_handle(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_handle(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1827,6 +1839,8 @@ static intptr_t packed_imag(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_increment_version(lt_value *a) { return tensor_increment_version(a[0].pointer); }
+
 static intptr_t packed_index_add(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_add(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar, &made);
@@ -1907,6 +1921,20 @@ static intptr_t packed_inner(lt_value *a) {
 
 static intptr_t packed_inner_out(lt_value *a) { return tensor_inner_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_is_anomaly_check_nan_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_anomaly_check_nan_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_anomaly_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_anomaly_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
 static intptr_t packed_is_conj(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_conj(a[0].pointer, &r0);
@@ -1917,6 +1945,13 @@ static intptr_t packed_is_conj(lt_value *a) {
 static intptr_t packed_is_contiguous(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_contiguous(a[0].pointer, a[1].i, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_grad(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_grad(a[0].pointer, a[1].pointer, &r0);
   a[0].i = r0;
   return status;
 }
@@ -2809,6 +2844,32 @@ static intptr_t packed_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].p
 
 static intptr_t packed_nextafter_out(lt_value *a) { return tensor_nextafter_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_node_context(lt_value *a) { return tensor_node_context(a[0].pointer, (void **)&a[0].pointer); }
+
+static intptr_t packed_node_edge(lt_value *a) { return tensor_node_edge(a[0].pointer, a[1].i, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
+
+static intptr_t packed_node_edges(lt_value *a) { return tensor_node_edges(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_id(lt_value *a) { return tensor_node_id(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_name(lt_value *a) { return tensor_node_name(a[0].pointer, (char **)&a[0].text); }
+
+static intptr_t packed_node_register_hook(lt_value *a) { return tensor_node_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_register_prehook(lt_value *a) { return tensor_node_register_prehook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_saved(lt_value *a) { return tensor_node_saved(a[0].pointer, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_node_set_context(lt_value *a) { return tensor_node_set_context(a[0].pointer, a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer); }
+
+static intptr_t packed_node_variable(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_node_variable(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_node_weak(lt_value *a) { return tensor_node_weak(a[0].pointer, (tensor_node_t **)&a[0].pointer); }
+
 static intptr_t packed_nonzero(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nonzero(a[0].pointer, &made);
@@ -2975,6 +3036,10 @@ static intptr_t packed_polygamma(lt_value *a) {
 
 static intptr_t packed_polygamma_out(lt_value *a) { return tensor_polygamma_out(a[0].i, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_pop_saved_tensors_hooks(lt_value *a) {
+  (void)a;
+  return tensor_pop_saved_tensors_hooks(); }
+
 static intptr_t packed_positive(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_positive(a[0].pointer, &made);
@@ -3015,6 +3080,8 @@ static intptr_t packed_promote_types(lt_value *a) {
   a[0].i = r0;
   return status;
 }
+
+static intptr_t packed_push_saved_tensors_hooks(lt_value *a) { return tensor_push_saved_tensors_hooks((tensor_pack)(intptr_t)a[0].pointer, (tensor_unpack)(intptr_t)a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer, a[3].pointer, (tensor_deleter)(intptr_t)a[4].pointer); }
 
 static intptr_t packed_put(lt_value *a) {
   tensor_t *made;
@@ -3150,6 +3217,12 @@ static intptr_t packed_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0]
 
 static intptr_t packed_reciprocal_out(lt_value *a) { return tensor_reciprocal_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_record_function(lt_value *a) { return tensor_record_function(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, a[5].i, (tensor_callback)(intptr_t)a[6].pointer, a[7].pointer, (tensor_deleter)(intptr_t)a[8].pointer, (tensor_node_t **)&a[0].pointer); }
+
+static intptr_t packed_register_hook(lt_value *a) { return tensor_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_register_post_accumulate_grad_hook(lt_value *a) { return tensor_register_post_accumulate_grad_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_relu(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_relu(a[0].pointer, &made);
@@ -3177,6 +3250,8 @@ static intptr_t packed_remainder_scalar_(lt_value *a) { return tensor_remainder_
 static intptr_t packed_remainder_out(lt_value *a) { return tensor_remainder_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 static intptr_t packed_remainder_scalar_out(lt_value *a) { return tensor_remainder_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_remove_hook(lt_value *a) { return tensor_remove_hook(a[0].i); }
 
 static intptr_t packed_renorm(lt_value *a) {
   tensor_t *made;
@@ -3460,9 +3535,13 @@ static intptr_t packed_set__tensor(lt_value *a) { return tensor_set__tensor(a[0]
 
 static intptr_t packed_set__tensor_geometry(lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 
+static intptr_t packed_set_anomaly_watcher(lt_value *a) { return tensor_set_anomaly_watcher((tensor_watcher)(intptr_t)a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_set_default_device(lt_value *a) { return tensor_set_default_device(a[0].device); }
 
 static intptr_t packed_set_default_dtype(lt_value *a) { return tensor_set_default_dtype(a[0].i); }
+
+static intptr_t packed_set_detect_anomaly(lt_value *a) { return tensor_set_detect_anomaly(a[0].i, a[1].i); }
 
 static intptr_t packed_set_grad(lt_value *a) { return tensor_set_grad(a[0].pointer, a[1].pointer); }
 
@@ -3725,6 +3804,30 @@ static intptr_t packed_special_i0(lt_value *a) {
 }
 
 static intptr_t packed_special_i0_out(lt_value *a) { return tensor_special_i0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i0e(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i0e(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i0e_out(lt_value *a) { return tensor_special_i0e_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i1_out(lt_value *a) { return tensor_special_i1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i1e(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i1e(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i1e_out(lt_value *a) { return tensor_special_i1e_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_log1p(lt_value *a) {
   tensor_t *made;
@@ -5560,7 +5663,15 @@ static const lt_parameter of_ger[] = {
     {"vec2", 'T', 0, {0}},
 };
 
+static const lt_parameter of_get_version[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_grad[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_grad_fn[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -5589,6 +5700,10 @@ static const lt_parameter of_gradient_tensors[] = {
     {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
 };
 
+static const lt_parameter of_gradient_edge[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_greater[] = {
     {"input", 'T', 0, {0}},
     {"other", 'O', 0, {0}},
@@ -5612,6 +5727,10 @@ static const lt_parameter of_hamming_window[] = {
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_handle[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_hann_window[] = {
@@ -5702,6 +5821,10 @@ static const lt_parameter of_imag[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_increment_version[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_index_add[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
@@ -5775,6 +5898,11 @@ static const lt_parameter of_is_conj[] = {
 static const lt_parameter of_is_contiguous[] = {
     {"input", 'T', 0, {0}},
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+};
+
+static const lt_parameter of_is_grad[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
 };
 
 static const lt_parameter of_is_leaf[] = {
@@ -6385,6 +6513,59 @@ static const lt_parameter of_nextafter[] = {
     {"other", 'T', 0, {0}},
 };
 
+static const lt_parameter of_node_context[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_edge[] = {
+    {"input", 'Q', 0, {0}},
+    {"i", 'I', 0, {0}},
+};
+
+static const lt_parameter of_node_edges[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_id[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_name[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_register_hook[] = {
+    {"input", 'Q', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_register_prehook[] = {
+    {"input", 'Q', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_saved[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_set_context[] = {
+    {"input", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_variable[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_weak[] = {
+    {"input", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_nonzero[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6551,6 +6732,14 @@ static const lt_parameter of_promote_types[] = {
     {"type2", 'd', 0, {0}},
 };
 
+static const lt_parameter of_push_saved_tensors_hooks[] = {
+    {"pack", 'Q', 0, {0}},
+    {"unpack", 'Q', 0, {0}},
+    {"drop", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_put[] = {
     {"input", 'T', 0, {0}},
     {"index", 'T', 0, {0}},
@@ -6691,6 +6880,32 @@ static const lt_parameter of_reciprocal[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_record_function[] = {
+    {"name", 'U', 0, {0}},
+    {"inputs", 'A', 0, {0}},
+    {"outputs", 'Z', 0, {0}},
+    {"constant", 'L', 0, {0}},
+    {"saved", 'Z', 0, {0}},
+    {"materialize", 'B', 0, {0}},
+    {"backward", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_register_hook[] = {
+    {"input", 'T', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_register_post_accumulate_grad_hook[] = {
+    {"input", 'T', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_relu[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6698,6 +6913,10 @@ static const lt_parameter of_relu[] = {
 static const lt_parameter of_remainder[] = {
     {"input", 'P', 0, {0}},
     {"other", 'O', 0, {0}},
+};
+
+static const lt_parameter of_remove_hook[] = {
+    {"hook", 'I', 0, {0}},
 };
 
 static const lt_parameter of_renorm[] = {
@@ -6965,12 +7184,22 @@ static const lt_parameter of_set__tensor_geometry[] = {
     {"stride", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
 };
 
+static const lt_parameter of_set_anomaly_watcher[] = {
+    {"watcher", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_set_default_device[] = {
     {"device", 'c', 0, {0}},
 };
 
 static const lt_parameter of_set_default_dtype[] = {
     {"d", 'd', 0, {0}},
+};
+
+static const lt_parameter of_set_detect_anomaly[] = {
+    {"enabled", 'B', 0, {0}},
+    {"check_nan", 'B', 0, {0}},
 };
 
 static const lt_parameter of_set_grad[] = {
@@ -7200,6 +7429,18 @@ static const lt_parameter of_special_gammaln[] = {
 };
 
 static const lt_parameter of_special_i0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i0e[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i1e[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -8050,15 +8291,19 @@ lt_operator lt_operators[] = {
     {"get_default_device", {{packed_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "C", "()", -1, 0},
     {"get_default_dtype", {{packed_get_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "D", "()", -1, 0},
     {"get_num_threads", {{packed_get_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "I", "()", -1, 0},
+    {"get_version", {{packed_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}, of_get_version, 1, "I", "(Tensor input)", -1, 0},
     {"grad", {{packed_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad, 1, "T", "(Tensor input)", -1, 0},
+    {"grad_fn", {{packed_grad_fn, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad_fn, 1, "Q", "(Tensor input)", -1, 0},
     {"grad_fn_name", {{packed_grad_fn_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad_fn_name, 1, "U", "(Tensor input)", -1, 0},
     {"gradient", {{packed_gradient, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient, 4, "A", "(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)", -1, 0},
     {"gradient.scalars", {{packed_gradient_scalars, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_scalars, 4, "A", "(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)", -1, 0},
     {"gradient.tensors", {{packed_gradient_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_tensors, 4, "A", "(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)", -1, 0},
+    {"gradient_edge", {{packed_gradient_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_edge, 1, "QI", "(Tensor input)", -1, 0},
     {"greater", {{packed_greater, packed_greater_scalar}, {packed_greater_, packed_greater_scalar_}, {packed_greater_out, packed_greater_scalar_out}}, of_greater, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"greater_equal", {{packed_greater_equal, packed_greater_equal_scalar}, {packed_greater_equal_, packed_greater_equal_scalar_}, {packed_greater_equal_out, packed_greater_equal_scalar_out}}, of_greater_equal, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"gt", {{packed_gt, packed_gt_scalar}, {packed_gt_, packed_gt_scalar_}, {packed_gt_out, packed_gt_scalar_out}}, of_gt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"hamming_window", {{packed_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hamming_window, 7, "T", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"handle", {{packed_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_handle, 1, "T", "(Tensor input)", -1, 0},
     {"hann_window", {{packed_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hann_window, 5, "T", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"heaviside", {{packed_heaviside, NULL}, {packed_heaviside_, NULL}, {packed_heaviside_out, NULL}}, of_heaviside, 2, "T", "(Tensor input, Tensor values)", -1, 0},
     {"histc", {{packed_histc, NULL}, {NULL, NULL}, {packed_histc_out, NULL}}, of_histc, 4, "T", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, 0},
@@ -8074,6 +8319,7 @@ lt_operator lt_operators[] = {
     {"igamma", {{packed_igamma, NULL}, {packed_igamma_, NULL}, {packed_igamma_out, NULL}}, of_igamma, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"igammac", {{packed_igammac, NULL}, {packed_igammac_, NULL}, {packed_igammac_out, NULL}}, of_igammac, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"imag", {{packed_imag, NULL}, {NULL, NULL}, {NULL, NULL}}, of_imag, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"increment_version", {{packed_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}, of_increment_version, 1, "", "(Tensor input)", -1, 0},
     {"index_add", {{packed_index_add, NULL}, {packed_index_add_, NULL}, {packed_index_add_out, NULL}}, of_index_add, 5, "T", "(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha=1)", -1, 0},
     {"index_copy", {{packed_index_copy, NULL}, {packed_index_copy_, NULL}, {packed_index_copy_out, NULL}}, of_index_copy, 4, "T", "(Tensor input, int dim, Tensor index, Tensor source)", -1, 0},
     {"index_fill", {{packed_index_fill, packed_index_fill_scalar}, {packed_index_fill_, packed_index_fill_scalar_}, {NULL, NULL}}, of_index_fill, 4, "T", "(Tensor input, int dim, Tensor index, Tensor|Number value)", -1, 0},
@@ -8084,8 +8330,11 @@ lt_operator lt_operators[] = {
     {"index_set_", {{packed_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_, 3, "", "(Tensor input, Index index, Tensor value)", 0, 0},
     {"index_set_scalar_", {{packed_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_scalar_, 3, "", "(Tensor input, Index index, Number value)", 0, 0},
     {"inner", {{packed_inner, NULL}, {NULL, NULL}, {packed_inner_out, NULL}}, of_inner, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"is_anomaly_check_nan_enabled", {{packed_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
+    {"is_anomaly_enabled", {{packed_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_conj", {{packed_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_conj, 1, "B", "(Tensor input)", -1, 0},
     {"is_contiguous", {{packed_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_contiguous, 2, "B", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
+    {"is_grad", {{packed_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_grad, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_grad_enabled", {{packed_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_leaf", {{packed_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_leaf, 1, "B", "(Tensor input)", -1, 0},
     {"is_neg", {{packed_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_neg, 1, "B", "(Tensor input)", -1, 0},
@@ -8195,6 +8444,17 @@ lt_operator lt_operators[] = {
     {"new_ones", {{packed_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_ones, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_zeros", {{packed_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_zeros, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"nextafter", {{packed_nextafter, NULL}, {packed_nextafter_, NULL}, {packed_nextafter_out, NULL}}, of_nextafter, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"node_context", {{packed_node_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_context, 1, "Q", "(Node input)", -1, 0},
+    {"node_edge", {{packed_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edge, 2, "QI", "(Node input, int i)", -1, 0},
+    {"node_edges", {{packed_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edges, 1, "I", "(Node input)", -1, 0},
+    {"node_id", {{packed_node_id, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_id, 1, "I", "(Node input)", -1, 0},
+    {"node_name", {{packed_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_name, 1, "U", "(Node input)", -1, 0},
+    {"node_register_hook", {{packed_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_hook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_register_prehook", {{packed_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_prehook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_saved", {{packed_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved, 1, "A", "(Node input)", -1, 0},
+    {"node_set_context", {{packed_node_set_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_set_context, 3, "", "(Node input, pointer context, pointer deleter)", -1, 0},
+    {"node_variable", {{packed_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_variable, 1, "T", "(Node input)", -1, 0},
+    {"node_weak", {{packed_node_weak, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_weak, 1, "Q", "(Node input)", -1, 0},
     {"nonzero", {{packed_nonzero, NULL}, {NULL, NULL}, {packed_nonzero_out, NULL}}, of_nonzero, 1, "T", "(Tensor input)", -1, 0},
     {"nonzero_numpy", {{packed_nonzero_numpy, NULL}, {NULL, NULL}, {NULL, NULL}}, of_nonzero_numpy, 1, "A", "(Tensor input)", -1, 0},
     {"norm", {{packed_norm, NULL}, {NULL, NULL}, {packed_norm_out, NULL}}, of_norm, 5, "T", "(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
@@ -8222,10 +8482,12 @@ lt_operator lt_operators[] = {
     {"poisson", {{packed_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}, of_poisson, 2, "T", "(Tensor input, *, Generator generator=None)", -1, 0},
     {"polar", {{packed_polar, NULL}, {NULL, NULL}, {packed_polar_out, NULL}}, of_polar, 2, "T", "(Tensor abs, Tensor angle)", -1, 0},
     {"polygamma", {{packed_polygamma, NULL}, {NULL, NULL}, {packed_polygamma_out, NULL}}, of_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
+    {"pop_saved_tensors_hooks", {{packed_pop_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "", "()", -1, 0},
     {"positive", {{packed_positive, NULL}, {NULL, NULL}, {NULL, NULL}}, of_positive, 1, "T", "(Tensor input)", -1, 0},
     {"pow", {{packed_pow, packed_pow_scalar}, {packed_pow_, packed_pow_scalar_}, {packed_pow_out, packed_pow_scalar_out}}, of_pow, 2, "T", "(Tensor|Number input, Tensor|Number exponent)", -1, 0},
     {"prod", {{packed_prod, NULL}, {NULL, NULL}, {packed_prod_out, NULL}}, of_prod, 4, "T", "(Tensor input, int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"promote_types", {{packed_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}, of_promote_types, 2, "D", "(dtype type1, dtype type2)", -1, 0},
+    {"push_saved_tensors_hooks", {{packed_push_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, of_push_saved_tensors_hooks, 5, "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, 0},
     {"put", {{packed_put, NULL}, {packed_put_, NULL}, {NULL, NULL}}, of_put, 4, "T", "(Tensor input, Tensor index, Tensor source, bool accumulate=False)", -1, 0},
     {"quantile", {{packed_quantile, packed_quantile_scalar}, {NULL, NULL}, {packed_quantile_out, packed_quantile_scalar_out}}, of_quantile, 5, "T", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, 0},
     {"rad2deg", {{packed_rad2deg, NULL}, {packed_rad2deg_, NULL}, {packed_rad2deg_out, NULL}}, of_rad2deg, 1, "T", "(Tensor input)", -1, 0},
@@ -8245,8 +8507,12 @@ lt_operator lt_operators[] = {
     {"ravel", {{packed_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}, of_ravel, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"real", {{packed_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_real, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"reciprocal", {{packed_reciprocal, NULL}, {packed_reciprocal_, NULL}, {packed_reciprocal_out, NULL}}, of_reciprocal, 1, "T", "(Tensor input)", -1, 0},
+    {"record_function", {{packed_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_function, 9, "Q", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, 0},
+    {"register_hook", {{packed_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"register_post_accumulate_grad_hook", {{packed_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_post_accumulate_grad_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"relu", {{packed_relu, NULL}, {packed_relu_, NULL}, {NULL, NULL}}, of_relu, 1, "T", "(Tensor input)", -1, 0},
     {"remainder", {{packed_remainder, packed_remainder_scalar}, {packed_remainder_, packed_remainder_scalar_}, {packed_remainder_out, packed_remainder_scalar_out}}, of_remainder, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
+    {"remove_hook", {{packed_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_remove_hook, 1, "", "(int hook)", -1, 0},
     {"renorm", {{packed_renorm, NULL}, {packed_renorm_, NULL}, {packed_renorm_out, NULL}}, of_renorm, 4, "T", "(Tensor input, Number p, int dim, Number maxnorm)", -1, 0},
     {"repeat", {{packed_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat, 2, "T", "(Tensor input, sequence of int repeats)", -1, 0},
     {"repeat_interleave", {{packed_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat_interleave, 2, "T", "(Tensor repeats, *, int output_size=None)", -1, 0},
@@ -8293,8 +8559,10 @@ lt_operator lt_operators[] = {
     {"set_.storage_geometry", {{packed_set__storage_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__storage_geometry, 5, "", "(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, 0},
     {"set_.tensor", {{packed_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor, 2, "", "(Tensor input, Tensor source)", 0, 0},
     {"set_.tensor_geometry", {{packed_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor_geometry, 5, "", "(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, 0},
+    {"set_anomaly_watcher", {{packed_set_anomaly_watcher, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_anomaly_watcher, 2, "", "(pointer watcher, pointer context)", -1, 0},
     {"set_default_device", {{packed_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_device, 1, "", "(device device)", -1, 0},
     {"set_default_dtype", {{packed_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_dtype, 1, "", "(dtype d)", -1, 0},
+    {"set_detect_anomaly", {{packed_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_detect_anomaly, 2, "", "(bool enabled, bool check_nan)", -1, 0},
     {"set_grad", {{packed_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad, 2, "", "(Tensor input, Tensor grad)", -1, 0},
     {"set_grad_enabled", {{packed_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad_enabled, 1, "", "(bool enabled)", -1, 0},
     {"set_memory_limit", {{packed_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_memory_limit, 1, "", "(int nbytes)", -1, 0},
@@ -8335,6 +8603,9 @@ lt_operator lt_operators[] = {
     {"special.gammaincc", {{packed_special_gammaincc, NULL}, {NULL, NULL}, {packed_special_gammaincc_out, NULL}}, of_special_gammaincc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaln", {{packed_special_gammaln, NULL}, {NULL, NULL}, {packed_special_gammaln_out, NULL}}, of_special_gammaln, 1, "T", "(Tensor input)", -1, 0},
     {"special.i0", {{packed_special_i0, NULL}, {NULL, NULL}, {packed_special_i0_out, NULL}}, of_special_i0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i0e", {{packed_special_i0e, NULL}, {NULL, NULL}, {packed_special_i0e_out, NULL}}, of_special_i0e, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i1", {{packed_special_i1, NULL}, {NULL, NULL}, {packed_special_i1_out, NULL}}, of_special_i1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i1e", {{packed_special_i1e, NULL}, {NULL, NULL}, {packed_special_i1e_out, NULL}}, of_special_i1e, 1, "T", "(Tensor input)", -1, 0},
     {"special.log1p", {{packed_special_log1p, NULL}, {NULL, NULL}, {packed_special_log1p_out, NULL}}, of_special_log1p, 1, "T", "(Tensor input)", -1, 0},
     {"special.logit", {{packed_special_logit, NULL}, {NULL, NULL}, {packed_special_logit_out, NULL}}, of_special_logit, 2, "T", "(Tensor input, float eps=None)", -1, 0},
     {"special.multigammaln", {{packed_special_multigammaln, NULL}, {NULL, NULL}, {packed_special_multigammaln_out, NULL}}, of_special_multigammaln, 2, "T", "(Tensor input, int p)", -1, 0},
@@ -8452,4 +8723,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 608;
+const int lt_operator_count = 638;

@@ -57,6 +57,11 @@ TENSOR_API tensor_status tensor_list_numbers(lt_list *l, const double *numbers, 
 // Makes the tensor of all that was told, on the CPU. With `out` NULL lets go of it.
 TENSOR_API tensor_status tensor_list_end(lt_list *l, tensor_t **out);
 
+// Keeps a tensor's sizes, strides and bytes as they are while the calling thread reads them itself,
+// as for lists of its elements; `data` is the first one. tensor_let_go of what `held` gets ends it.
+TENSOR_API tensor_status tensor_hold(const tensor_t *self, void **data, int64_t *held);
+TENSOR_API void tensor_let_go(int64_t held);
+
 // A number follows. False where it does not go straight, and tensor_list_number has to be called.
 static inline bool lt_list_float(lt_list *l, double x) {
   if (l->straight != LT_FLOATS || l->at == l->end) return false;

@@ -16,7 +16,8 @@
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
 //   A forked child process cannot use the library: calls return TENSOR_ERROR_FORKED there and frees do nothing.
-//   The library stays loaded until the process ends; it never prints, exits, or calls back except deleters.
+//   The library stays loaded until the process ends; it never prints or exits. It calls back deleters, and from the
+//   thread that makes a call the functions that were given to be called, which may call the library.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 
@@ -47,6 +48,8 @@ typedef struct tensor_s tensor_t;
 typedef struct tensor_storage_s tensor_storage_t;
 // A random number generator. Opaque.
 typedef struct tensor_generator_s tensor_generator_t;
+// A recorded call, in the graph that gradients go back through. Opaque.
+typedef struct tensor_node_s tensor_node_t;
 
 // Numbers of all enumerations are fixed and never reused.
 typedef enum tensor_status {
@@ -60,7 +63,8 @@ typedef enum tensor_status {
   TENSOR_ERROR_HANDLE = 7,           // a NULL, freed or foreign handle, or one of another kind
   TENSOR_ERROR_FORKED = 8,           // called in a forked child process
   TENSOR_ERROR_INTERNAL = 9,         // a defect of the library
-  TENSOR_ERROR_IO = 10               // a file could not be read or written
+  TENSOR_ERROR_IO = 10,              // a file could not be read or written
+  TENSOR_ERROR_CALLBACK = 11         // a function of the program that the library called has failed, which knows why
 } tensor_status;
 
 typedef enum tensor_dtype {
@@ -201,12 +205,29 @@ typedef struct tensor_index {
 // Releases memory that tensors shared with its owner.
 typedef void (*tensor_deleter)(void *context);
 
+// What the functions below return other than TENSOR_OK is the status of the call that they are called from. Its error is what
+// tensor_set_last_error said, or the last one that a function of the library met.
+
+// Is given some tensors and makes others. `given` are NULL where one is absent; the others are freed when it returns, but for
+// those over which it writes NULL: these it keeps. `made` are NULL to begin with; what it writes there are new references, which
+// the library takes over.
+typedef tensor_status (*tensor_callback)(void *context, tensor_t **given, int64_t given_len, tensor_t **made, int64_t made_len);
+// Packs a tensor that a recorded call saves: *packed stands for it. The tensor is freed when it returns, but where it writes NULL
+// over *saved: then it keeps it.
+typedef tensor_status (*tensor_pack)(void *context, tensor_t **saved, void **packed);
+// Makes the tensor that `packed` stands for: a new reference, which the library takes over.
+typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **made);
+// Is told of a call that is being recorded, or in whose gradient a run has failed. The node is borrowed.
+typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
+
 // ------------------------------------------------------------------------------------------------- errors and handles
 
 // The library's version as TENSOR_VERSION encodes it.
 TENSOR_API int32_t tensor_version(void);
 // The message of the calling thread's last failed call; "" before any. Borrowed until the thread's next failure.
 TENSOR_API const char *tensor_last_error(void);
+// Says why a function that the library calls is going to fail. The text is copied.
+TENSOR_API void tensor_set_last_error(const char *message);
 // The system's error number, such as ENOENT, behind the calling thread's last failed call; 0 where none
 // is. Calls that fail with TENSOR_ERROR_IO since the system refuses have one.
 TENSOR_API int32_t tensor_last_errno(void);
@@ -214,6 +235,7 @@ TENSOR_API int32_t tensor_last_errno(void);
 TENSOR_API tensor_status tensor_free(tensor_t *self);
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self);
 TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self);
+TENSOR_API tensor_status tensor_node_free(tensor_node_t *self);
 // Frees the tensors of a list result and the list itself.
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length);
 // Frees a string result.
@@ -2740,6 +2762,18 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
+
 // `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2811,6 +2845,113 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
 // `materialize_grads`. Free the list with tensor_list_free.
 // Absent: grad_outputs[i] NULL, retain_graph -1.
 TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len);
+
+// The recorded call that made `self`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
+// behind it. Free it with tensor_node_free.
+TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out);
+
+// Where the gradient of `self`, which must be wanted, goes: to result `output` of the recorded call that made it, for a leaf to
+// result 0 of the node AccumulateGrad that adds it to `tensor_grad`. Free the node with tensor_node_free.
+TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_t **node, int64_t *output);
+
+// The name of the recorded call, such as AddBackward0. Free it with tensor_string_free.
+TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out);
+
+// A number that no other node has as long as this one lives, whatever handle it is asked of.
+TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out);
+
+// A handle that does not keep the node: once nothing else does, it can only be freed; what is asked of it then is an error. Free
+// it with tensor_node_free.
+TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **out);
+
+// The number of operands of the recorded call whose gradients it may compute.
+TENSOR_API tensor_status tensor_node_edges(tensor_node_t *self, int64_t *out);
+
+// Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
+// tensor_node_free.
+TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor_node_t **node, int64_t *output);
+
+// The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
+TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out);
+
+// What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
+// be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len);
+
+// Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
+// with `context` when the node goes or gets another one, from whichever thread that happens on.
+TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter);
+
+// The context of node_set_context, or of record_function; NULL for none.
+TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out);
+
+// Has `hook` called with the gradient of `self`, which must be wanted, whenever a run has computed it, before it goes on: what
+// the hook makes, of the same shape, dtype and device, takes its place; nothing made leaves it. Hooks are called in the order of
+// their registration. One of a tensor that a recorded call made stays with that call, also when an operator in place gives the
+// tensor another one. `deleter`, which may be NULL, is called once with `context` when the hook is removed, or goes with the
+// tensor or the call; not after an error. The result is the hook's number, for remove_hook.
+TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Has `hook` called with `self`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook.
+TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Has `hook` called when a run has gone through the node, with the gradients of its operands, as many as it may make, and then
+// those of its results. What it makes takes the place of the gradients of operands. See register_hook.
+TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Has `hook` called before a run goes through the node, with the gradients of its results, in whose place comes what it makes.
+// See register_hook.
+TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Removes a hook by its number; nothing where it is gone. A run that is under way may still call it.
+TENSOR_API tensor_status tensor_remove_hook(int64_t hook);
+
+// From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
+// write to them. Where a gradient needs one, `unpack` makes a tensor again, of the same shape, dtype and device. `drop`, which
+// may be NULL, is called once with what `pack` made when the call that saved it goes or what it saved is freed, and `deleter`,
+// which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
+// popped; both from whichever thread that happens on. After an error neither is called.
+TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter);
+
+// Ends what the thread's last push_saved_tensors_hooks began.
+TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void);
+
+// Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
+// `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
+// those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
+// Those whose positions are in `constant`, and integers, have no gradient. `saved` is kept for `backward`, which gets it by
+// node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
+// may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
+// with tensor_node_free.
+// Absent: outputs[i] NULL, saved[i] NULL.
+TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
+
+// How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
+// is computed.
+TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out);
+
+// Counts a write to the storage of `self` that no operator made.
+TENSOR_API tensor_status tensor_increment_version(const tensor_t *self);
+
+// Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
+// the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan);
+
+// Whether set_detect_anomaly has enabled it.
+TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out);
+
+// Whether NaN is an error where set_detect_anomaly is enabled.
+TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out);
+
+// Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
+// it, and of that in whose derivatives a run has failed. NULL for none.
+TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context);
+
+// Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
+TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out);
+
+// Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
+TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

@@ -123,6 +123,8 @@ export interface TensorOptions {
   dtype?: DType | null;
   device?: Device | null;
   shape?: Ints | null;
+  /** Whether operations on it are recorded, for gradients. */
+  requiresGrad?: boolean | null;
 }
 /** Memory without a type of its own: elements of the option dtype, bytes unless given. */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
@@ -139,6 +141,45 @@ export function float(value: number): Float;
 export function slice(start?: Int | null, stop?: Int | null, step?: Int | null): Slice;
 /** Calls fn and disposes the tensors that it made, except those in its result (also in arrays and objects there). */
 export function scope<T>(fn: () => T): T;
+/** Calls fn, which must not be asynchronous, while no operations are recorded for gradients, and gives its result. */
+export function noGrad<T>(fn: () => T): T;
+/** As noGrad: there are no other tensors of inference here. */
+export function inferenceMode<T>(fn: () => T): T;
+/** Calls fn, which must not be asynchronous, while operations are recorded for gradients. */
+export function enableGrad<T>(fn: () => T): T;
+export interface BackwardOptions {
+  /** Keeps what the recorded operations saved, for another run; createGraph unless given. */
+  retainGraph?: boolean | null;
+  /** Records the run itself, so that gradients have gradients. */
+  createGraph?: boolean;
+  /** The tensors that get gradients, rather than all leaves. */
+  inputs?: Tensor | readonly Tensor[] | null;
+}
+export interface GradOptions {
+  /** The gradients of the outputs to begin with: null is 1, of an output of one element. */
+  gradOutputs?: Tensor | readonly (Tensor | null)[] | null;
+  retainGraph?: boolean | null;
+  createGraph?: boolean;
+  /** Gives null for inputs on which no output depends, which are an error otherwise. */
+  allowUnused?: boolean;
+  /** Gives zeros for them. */
+  materializeGrads?: boolean;
+}
+type Tensors = Tensor | readonly Tensor[];
+type Gradients = Tensor | readonly (Tensor | null)[] | null;
+export namespace autograd {
+  /** Adds the gradients of tensors to those of the leaves that they were computed of. */
+  function backward(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions): void;
+  function backward(tensors: Tensors, options: BackwardOptions): void;
+  /** backward, off the event loop. */
+  function backwardAsync(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  function backwardAsync(tensors: Tensors, options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  /** The gradients of outputs with respect to inputs, one for each of these; null only with allowUnused. */
+  function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions & { allowUnused?: false }): Tensor[];
+  function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions): (Tensor | null)[];
+  /** grad, off the event loop. */
+  function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
+}
 /** What a file can hold: tensors, storages, and containers of them. */
 export type Saved =
   | Tensor | Storage | Scalar | string | null | Uint8Array | readonly Saved[] | ReadonlySet<Saved> | ReadonlyMap<Saved, Saved> | { readonly [key: string]: Saved };
@@ -221,6 +262,29 @@ export class Tensor extends Handle {
   to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The dtype and the device of another tensor. */
   to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** Whether operations on it are recorded, for gradients; setting it is for leaves. */
+  requiresGrad: boolean;
+  /** The gradient that backward has summed up, over the same memory with every look; null where there is none. */
+  get grad(): Tensor | null;
+  set grad(gradient: Tensor | null);
+  /** Whether it is not the result of a recorded operation. */
+  readonly isLeaf: boolean;
+  /** The recorded operation that made it, such as { name: 'MulBackward0' }; null for leaves. */
+  readonly gradFn: { readonly name: string } | null;
+  /** Which of the results of its operation it is. */
+  readonly outputNr: number;
+  readonly retainsGrad: boolean;
+  requiresGrad_(requiresGrad?: boolean): this;
+  /** Has backward keep its gradient though it is no leaf. */
+  retainGrad(): void;
+  /** Takes it out of the graph: a leaf from then on. */
+  detach_(): this;
+  /** Adds the gradients of this tensor to those of the leaves that it was computed of. The gradient to begin with is 1 for one element. */
+  backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  backward(options: BackwardOptions): void;
+  /** backward, off the event loop. */
+  backwardAsync(gradient?: Tensor | null, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  backwardAsync(options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
   /** The rows: views. */
   [Symbol.iterator](): IterableIterator<Tensor>;
   /** The number of one element, for `t > 2` and `+t`; of more than one a TypeError. */
@@ -2989,70 +3053,6 @@ export function lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, option
 /** lerp, off the event loop. */
 export function lerpAsync(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lerpAsync(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/**
- * Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
- * floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
- */
-export function setRequiresGrad(input: Tensor, options?: { requiresGrad?: boolean }): void;
-export function setRequiresGrad(input: Tensor, requiresGrad: boolean): void;
-/**
- * Whether the gradient of `self` is wanted, or that of something it was computed of.
- */
-export function requiresGrad(input: Tensor): boolean;
-/**
- * Whether `self` is not the result of a recorded call.
- */
-export function isLeaf(input: Tensor): boolean;
-/**
- * Which of the results of the recorded call that made it `self` is; 0 for leaves.
- */
-export function outputNr(input: Tensor): Int;
-/**
- * The name of the recorded call that made `self`, such as AddBackward0; empty for leaves. Free it with tensor_string_free.
- */
-export function gradFnName(input: Tensor): string;
-/**
- * The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
- */
-export function grad(input: Tensor): Tensor | null;
-/** grad, off the event loop. */
-export function gradAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor | null>;
-/**
- * Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
- */
-export function setGrad(input: Tensor, options: { grad: Tensor | null }): void;
-export function setGrad(input: Tensor, grad: Tensor | null): void;
-/**
- * Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
- */
-export function retainGrad(input: Tensor): void;
-/**
- * Whether `retain_grad` was called on `self`, which is no leaf.
- */
-export function retainsGrad(input: Tensor): boolean;
-/**
- * Takes `self`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on.
- */
-export function detach_(input: Tensor): Tensor;
-/**
- * Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
- * `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
- * recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
- * retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
- * received their gradients keep them.
- */
-export function backward(tensors: readonly Tensor[], options: { gradients: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; inputs: readonly Tensor[] }): void;
-export function backward(tensors: readonly Tensor[], gradients: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, inputs: readonly Tensor[]): void;
-/**
- * The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
- * for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
- * `materialize_grads`. Free the list with tensor_list_free.
- */
-export function autogradGrad(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean }): (Tensor | null)[];
-export function autogradGrad(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean): (Tensor | null)[];
-/** autogradGrad, off the event loop. */
-export function autogradGradAsync(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean; signal?: Signal | null }): Promise<(Tensor | null)[]>;
-export function autogradGradAsync(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean, options?: { signal?: Signal | null }): Promise<(Tensor | null)[]>;
 /**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
@@ -7105,6 +7105,24 @@ export namespace special {
   /** special.xlogy, off the event loop. */
   export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i0e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0e, off the event loop. */
+  export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+   */
+  export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1, off the event loop. */
+  export function i1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i1e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1e, off the event loop. */
+  export function i1eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
    */

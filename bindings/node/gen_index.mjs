@@ -86,9 +86,7 @@ const lt_atleast2d = lt.atleast2d;
 const lt_atleast2dAsync = lt.atleast2dAsync;
 const lt_atleast3d = lt.atleast3d;
 const lt_atleast3dAsync = lt.atleast3dAsync;
-const lt_autogradGrad = lt.autogradGrad;
-const lt_autogradGradAsync = lt.autogradGradAsync;
-const lt_backward = lt.backward;
+const lt_autograd = lt.autograd;
 const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bartlettWindow = lt.bartlettWindow;
@@ -196,7 +194,6 @@ const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
-const lt_detach_ = lt.detach_;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -235,6 +232,7 @@ const lt_emptyPermuted = lt.emptyPermuted;
 const lt_emptyPermutedAsync = lt.emptyPermutedAsync;
 const lt_emptyStrided = lt.emptyStrided;
 const lt_emptyStridedAsync = lt.emptyStridedAsync;
+const lt_enableGrad = lt.enableGrad;
 const lt_eq = lt.eq;
 const lt_eqAsync = lt.eqAsync;
 const lt_equal = lt.equal;
@@ -313,9 +311,6 @@ const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
-const lt_grad = lt.grad;
-const lt_gradAsync = lt.gradAsync;
-const lt_gradFnName = lt.gradFnName;
 const lt_gradient = lt.gradient;
 const lt_gradientAsync = lt.gradientAsync;
 const lt_greater = lt.greater;
@@ -362,6 +357,7 @@ const lt_indexReduce = lt.indexReduce;
 const lt_indexReduceAsync = lt.indexReduceAsync;
 const lt_indexSelect = lt.indexSelect;
 const lt_indexSelectAsync = lt.indexSelectAsync;
+const lt_inferenceMode = lt.inferenceMode;
 const lt_inner = lt.inner;
 const lt_innerAsync = lt.innerAsync;
 const lt_int16 = lt.int16;
@@ -370,7 +366,6 @@ const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
 const lt_isConj = lt.isConj;
 const lt_isGradEnabled = lt.isGradEnabled;
-const lt_isLeaf = lt.isLeaf;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
@@ -523,6 +518,7 @@ const lt_negative = lt.negative;
 const lt_negativeAsync = lt.negativeAsync;
 const lt_nextafter = lt.nextafter;
 const lt_nextafterAsync = lt.nextafterAsync;
+const lt_noGrad = lt.noGrad;
 const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
 const lt_nonzeroNumpy = lt.nonzeroNumpy;
@@ -557,7 +553,6 @@ const lt_onesLike = lt.onesLike;
 const lt_onesLikeAsync = lt.onesLikeAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
-const lt_outputNr = lt.outputNr;
 const lt_parseDevice = lt.parseDevice;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
@@ -611,7 +606,6 @@ const lt_renorm = lt.renorm;
 const lt_renormAsync = lt.renormAsync;
 const lt_repeatInterleave = lt.repeatInterleave;
 const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
-const lt_requiresGrad = lt.requiresGrad;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
@@ -621,8 +615,6 @@ const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
 const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
-const lt_retainGrad = lt.retainGrad;
-const lt_retainsGrad = lt.retainsGrad;
 const lt_roll = lt.roll;
 const lt_rollAsync = lt.rollAsync;
 const lt_rot90 = lt.rot90;
@@ -671,11 +663,9 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
-const lt_setGrad = lt.setGrad;
 const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
-const lt_setRequiresGrad = lt.setRequiresGrad;
 const lt_sgn = lt.sgn;
 const lt_sgnAsync = lt.sgnAsync;
 const lt_sigmoid = lt.sigmoid;
@@ -907,9 +897,7 @@ export {
   lt_atleast2dAsync as atleast2dAsync,
   lt_atleast3d as atleast3d,
   lt_atleast3dAsync as atleast3dAsync,
-  lt_autogradGrad as autogradGrad,
-  lt_autogradGradAsync as autogradGradAsync,
-  lt_backward as backward,
+  lt_autograd as autograd,
   lt_baddbmm as baddbmm,
   lt_baddbmmAsync as baddbmmAsync,
   lt_bartlettWindow as bartlettWindow,
@@ -1017,7 +1005,6 @@ export {
   lt_deg2radAsync as deg2radAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
-  lt_detach_ as detach_,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1056,6 +1043,7 @@ export {
   lt_emptyPermutedAsync as emptyPermutedAsync,
   lt_emptyStrided as emptyStrided,
   lt_emptyStridedAsync as emptyStridedAsync,
+  lt_enableGrad as enableGrad,
   lt_eq as eq,
   lt_eqAsync as eqAsync,
   lt_equal as equal,
@@ -1134,9 +1122,6 @@ export {
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
-  lt_grad as grad,
-  lt_gradAsync as gradAsync,
-  lt_gradFnName as gradFnName,
   lt_gradient as gradient,
   lt_gradientAsync as gradientAsync,
   lt_greater as greater,
@@ -1183,6 +1168,7 @@ export {
   lt_indexReduceAsync as indexReduceAsync,
   lt_indexSelect as indexSelect,
   lt_indexSelectAsync as indexSelectAsync,
+  lt_inferenceMode as inferenceMode,
   lt_inner as inner,
   lt_innerAsync as innerAsync,
   lt_int16 as int16,
@@ -1191,7 +1177,6 @@ export {
   lt_int8 as int8,
   lt_isConj as isConj,
   lt_isGradEnabled as isGradEnabled,
-  lt_isLeaf as isLeaf,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
@@ -1344,6 +1329,7 @@ export {
   lt_negativeAsync as negativeAsync,
   lt_nextafter as nextafter,
   lt_nextafterAsync as nextafterAsync,
+  lt_noGrad as noGrad,
   lt_nonzero as nonzero,
   lt_nonzeroAsync as nonzeroAsync,
   lt_nonzeroNumpy as nonzeroNumpy,
@@ -1378,7 +1364,6 @@ export {
   lt_onesLikeAsync as onesLikeAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
-  lt_outputNr as outputNr,
   lt_parseDevice as parseDevice,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
@@ -1432,7 +1417,6 @@ export {
   lt_renormAsync as renormAsync,
   lt_repeatInterleave as repeatInterleave,
   lt_repeatInterleaveAsync as repeatInterleaveAsync,
-  lt_requiresGrad as requiresGrad,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
@@ -1442,8 +1426,6 @@ export {
   lt_resolveNeg as resolveNeg,
   lt_resolveNegAsync as resolveNegAsync,
   lt_resultType as resultType,
-  lt_retainGrad as retainGrad,
-  lt_retainsGrad as retainsGrad,
   lt_roll as roll,
   lt_rollAsync as rollAsync,
   lt_rot90 as rot90,
@@ -1492,11 +1474,9 @@ export {
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
-  lt_setGrad as setGrad,
   lt_setGradEnabled as setGradEnabled,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
-  lt_setRequiresGrad as setRequiresGrad,
   lt_sgn as sgn,
   lt_sgnAsync as sgnAsync,
   lt_sigmoid as sigmoid,

@@ -378,9 +378,144 @@ func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bo
 	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
+// GradFn is the operator grad_fn.
+func (c Ctx) GradFn(self *tensor.Tensor) (tensor.Node, error) {
+	return recorded.GradFn(c, self)
+}
+
+// GradientEdge is the operator gradient_edge.
+func (c Ctx) GradientEdge(self *tensor.Tensor) (tensor.Node, int64, error) {
+	return recorded.GradientEdge(c, self)
+}
+
+// NodeName is the operator node_name.
+func (c Ctx) NodeName(self tensor.Node) (string, error) {
+	return recorded.NodeName(c, self)
+}
+
+// NodeId is the operator node_id.
+func (c Ctx) NodeId(self tensor.Node) (int64, error) {
+	return recorded.NodeId(c, self)
+}
+
+// NodeWeak is the operator node_weak.
+func (c Ctx) NodeWeak(self tensor.Node) (tensor.Node, error) {
+	return recorded.NodeWeak(c, self)
+}
+
+// NodeEdges is the operator node_edges.
+func (c Ctx) NodeEdges(self tensor.Node) (int64, error) {
+	return recorded.NodeEdges(c, self)
+}
+
+// NodeEdge is the operator node_edge.
+func (c Ctx) NodeEdge(self tensor.Node, i int64) (tensor.Node, int64, error) {
+	return recorded.NodeEdge(c, self, i)
+}
+
+// NodeVariable is the operator node_variable.
+func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
+	return recorded.NodeVariable(c, self)
+}
+
+// NodeSaved is the operator node_saved.
+func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
+	return recorded.NodeSaved(c, self)
+}
+
+// NodeSetContext is the operator node_set_context.
+func (c Ctx) NodeSetContext(self tensor.Node, data, deleter unsafe.Pointer) error {
+	return recorded.NodeSetContext(c, self, data, deleter)
+}
+
+// NodeContext is the operator node_context.
+func (c Ctx) NodeContext(self tensor.Node) (unsafe.Pointer, error) {
+	return recorded.NodeContext(c, self)
+}
+
+// RegisterHook is the operator register_hook.
+func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.RegisterHook(c, self, function, data, deleter)
+}
+
+// RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
+func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
+}
+
+// NodeRegisterHook is the operator node_register_hook.
+func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.NodeRegisterHook(c, self, function, data, deleter)
+}
+
+// NodeRegisterPrehook is the operator node_register_prehook.
+func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
+}
+
+// RemoveHook is the operator remove_hook.
+func (c Ctx) RemoveHook(number int64) error {
+	return recorded.RemoveHook(c, number)
+}
+
+// PushSavedTensorsHooks is the operator push_saved_tensors_hooks.
+func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter unsafe.Pointer) error {
+	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
+}
+
+// PopSavedTensorsHooks is the operator pop_saved_tensors_hooks.
+func (c Ctx) PopSavedTensorsHooks() error {
+	return recorded.PopSavedTensorsHooks(c)
+}
+
+// RecordFunction is the operator record_function.
+func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
+}
+
+// GetVersion is the operator get_version.
+func (c Ctx) GetVersion(self *tensor.Tensor) (int64, error) {
+	return recorded.GetVersion(c, self)
+}
+
+// IncrementVersion is the operator increment_version.
+func (c Ctx) IncrementVersion(self *tensor.Tensor) error {
+	return recorded.IncrementVersion(c, self)
+}
+
+// SetDetectAnomaly is the operator set_detect_anomaly.
+func (c Ctx) SetDetectAnomaly(enabled, checkNan bool) error {
+	return recorded.SetDetectAnomaly(c, enabled, checkNan)
+}
+
+// IsAnomalyEnabled is the operator is_anomaly_enabled.
+func (c Ctx) IsAnomalyEnabled() (bool, error) {
+	return recorded.IsAnomalyEnabled(c)
+}
+
+// IsAnomalyCheckNanEnabled is the operator is_anomaly_check_nan_enabled.
+func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
+	return recorded.IsAnomalyCheckNanEnabled(c)
+}
+
+// SetAnomalyWatcher is the operator set_anomaly_watcher.
+func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
+	return recorded.SetAnomalyWatcher(c, function, data)
+}
+
+// Handle is the operator handle.
+func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Handle(c, self)
+}
+
+// IsGrad is the operator is_grad.
+func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
+	return recorded.IsGrad(c, self, other)
+}
+
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Eq; does != nil {
 			return does(c, out, self, other)
 		}
@@ -394,7 +529,7 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Ne is the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Ne; does != nil {
 			return does(c, out, self, other)
 		}
@@ -408,7 +543,7 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Lt is the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Lt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -422,7 +557,7 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Le is the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Le; does != nil {
 			return does(c, out, self, other)
 		}
@@ -436,7 +571,7 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Gt is the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Gt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -450,7 +585,7 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Ge is the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Ge; does != nil {
 			return does(c, out, self, other)
 		}
@@ -548,7 +683,7 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isposinf is the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Isposinf; does != nil {
 			return does(c, out, self)
 		}
@@ -562,7 +697,7 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isneginf is the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Isneginf; does != nil {
 			return does(c, out, self)
 		}
@@ -576,7 +711,7 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Signbit is the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Signbit; does != nil {
 			return does(c, out, self)
 		}
@@ -970,7 +1105,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 
 // Zeros is the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -985,7 +1120,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 
 // Ones is the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1000,7 +1135,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 
 // Full is the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
@@ -1015,7 +1150,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 
 // Empty is the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
@@ -1048,7 +1183,7 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 
 // ArangeStart is the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
@@ -1063,7 +1198,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 
 // ArangeStartStep is the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1078,7 +1213,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 
 // Arange is the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
@@ -1093,7 +1228,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 
 // Range is the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1108,7 +1243,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 
 // Linspace is the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1123,7 +1258,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LinspaceTensorTensor is the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1133,7 +1268,7 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 
 // LinspaceTensorScalar is the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1143,7 +1278,7 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LinspaceScalarTensor is the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1153,7 +1288,7 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Logspace is the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1168,7 +1303,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LogspaceTensorTensor is the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1178,7 +1313,7 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 
 // LogspaceTensorScalar is the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1188,7 +1323,7 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LogspaceScalarTensor is the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1198,7 +1333,7 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Eye is the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
@@ -1213,7 +1348,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 
 // EyeM is the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
@@ -2357,7 +2492,7 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 
 // Nonzero is the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Nonzero; does != nil {
 			return does(c, out, self)
 		}
@@ -2981,7 +3116,7 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2995,7 +3130,7 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // LogicalOr is the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3009,7 +3144,7 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 
 // LogicalXor is the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3023,7 +3158,7 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // LogicalNot is the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalNot; does != nil {
 			return does(c, out, self)
 		}
@@ -3037,7 +3172,7 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // BitwiseAnd is the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3051,7 +3186,7 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // BitwiseOr is the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3065,7 +3200,7 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 
 // BitwiseXor is the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3079,7 +3214,7 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // BitwiseNot is the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseNot; does != nil {
 			return does(c, out, self)
 		}
@@ -3093,7 +3228,7 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // BitwiseLeftShift is the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseLeftShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3107,7 +3242,7 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 
 // BitwiseRightShift is the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseRightShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3448,7 +3583,7 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -3463,7 +3598,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -3478,7 +3613,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -3493,7 +3628,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -3508,7 +3643,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -3571,7 +3706,7 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 
 // NormalTensors is the operator normal.
 func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(mean) | keys(std)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | keys(mean) | keys(std)); key != 0 {
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
 		}
@@ -3581,7 +3716,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -3596,7 +3731,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 
 // Bernoulli is the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).Bernoulli; does != nil {
 			return does(c, out, self, g)
 		}
@@ -3610,7 +3745,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 
 // BernoulliP is the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).BernoulliP; does != nil {
 			return does(c, self, p, g)
 		}
@@ -3622,7 +3757,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 
 // Multinomial is the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Multinomial; does != nil {
 			return does(c, out, self, samples, replacement, g)
 		}
@@ -3636,7 +3771,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 
 // Poisson is the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Poisson; does != nil {
 			return does(c, self, g)
 		}
@@ -3919,7 +4054,7 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 
 // Any is the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Any; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -3933,7 +4068,7 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 
 // All is the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).All; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4248,7 +4383,7 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 
 // Argmax is the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Argmax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4262,7 +4397,7 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 
 // Argmin is the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Argmin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4786,7 +4921,7 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 
 // Searchsorted is the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(sorted) | keys(self) | keys(sorter)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Searchsorted; does != nil {
 			return does(c, out, sorted, self, outInt32, right, side, sorter)
 		}
@@ -4800,7 +4935,7 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 
 // Bucketize is the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(boundaries)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Bucketize; does != nil {
 			return does(c, out, self, boundaries, outInt32, right)
 		}
@@ -4838,7 +4973,7 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 
 // Isin is the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(elements) | keys(testElements)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Isin; does != nil {
 			return does(c, out, elements, testElements, x3, invert)
 		}
@@ -5062,7 +5197,7 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 
 // Gcd is the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Gcd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5076,7 +5211,7 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // Lcm is the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Lcm; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5183,6 +5318,48 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Rad2deg(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI0e is the operator special.i0e.
+func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI0e; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i0e", key)
+		return
+	}
+	r0, err = ops.SpecialI0e(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI1 is the operator special.i1.
+func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i1", key)
+		return
+	}
+	r0, err = ops.SpecialI1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI1e is the operator special.i1e.
+func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI1e; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i1e", key)
+		return
+	}
+	r0, err = ops.SpecialI1e(out, self)
 	wrote(out)
 	return
 }
@@ -5329,7 +5506,7 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 
 // Histc is the operator histc.
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Histc; does != nil {
 			return does(c, out, self, bins, low, high)
 		}
@@ -5754,15 +5931,13 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 }
 
 // ViewAs is the operator view_as.
-func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).ViewAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("view_as", key)
-		return
 	}
-	return ops.ViewAs(self, other)
+	return composed.ViewAs(c, self, other)
 }
 
 // Reshape is the operator reshape.
@@ -5950,15 +6125,13 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 }
 
 // ExpandAs is the operator expand_as.
-func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).ExpandAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("expand_as", key)
-		return
 	}
-	return ops.ExpandAs(self, other)
+	return composed.ExpandAs(c, self, other)
 }
 
 // BroadcastTo is the operator broadcast_to.
@@ -6042,15 +6215,13 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 }
 
 // NarrowTensor is the operator narrow.
-func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(start)); key != 0 {
 		if does := backend(key).NarrowTensor; does != nil {
 			return does(c, self, dim, start, length)
 		}
-		err = refused("narrow", key)
-		return
 	}
-	return ops.NarrowTensor(self, dim, start, length)
+	return composed.NarrowTensor(c, self, dim, start, length)
 }
 
 // Select is the operator select.
@@ -6200,15 +6371,13 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 }
 
 // TensorSplitTensor is the operator tensor_split.
-func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
 		if does := backend(key).TensorSplitTensor; does != nil {
 			return does(c, self, indicesOrSections, dim)
 		}
-		err = refused("tensor_split", key)
-		return
 	}
-	return ops.TensorSplitTensor(self, indicesOrSections, dim)
+	return composed.TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
 // Hsplit is the operator hsplit.

@@ -42,6 +42,10 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 		return nil, err
 	}
 	kept := r.saveIndex(items, r.node != nil)
+	if err := r.err; err != nil {
+		r.drop()
+		return nil, err
+	}
 	result, err := r.c.IndexGet(self, items)
 	if views(items) {
 		if r.views(err, result) {
@@ -97,6 +101,10 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 		return err
 	}
 	kept := r.saveIndex(items, r.node != nil)
+	if err := r.err; err != nil {
+		r.drop()
+		return err
+	}
 	err = r.c.IndexSetScalar(self, items, value)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.blanked(s.grad(0), s.savedIndex(kept)) }

@@ -15,307 +15,366 @@ import (
 
 // formulas are the operators on tensors with gradients.
 var formulas = aten.Backend{
-	Add:                 recordAdd,
-	Sub:                 recordSub,
-	Rsub:                recordRsub,
-	Mul:                 recordMul,
-	Div:                 recordDiv,
-	TrueDivide:          recordTrueDivide,
-	FloorDivide:         recordFloorDivide,
-	Remainder:           recordRemainder,
-	Fmod:                recordFmod,
-	Pow:                 recordPow,
-	FloatPower:          recordFloatPower,
-	Neg:                 recordNeg,
-	Positive:            recordPositive,
-	Square:              recordSquare,
-	Reciprocal:          recordReciprocal,
-	Abs:                 recordAbs,
-	Sign:                recordSign,
-	Sgn:                 recordSgn,
-	Copysign:            recordCopysign,
-	Addcmul:             recordAddcmul,
-	Addcdiv:             recordAddcdiv,
-	Lerp:                recordLerp,
-	ComplexParts:        recordComplexParts,
-	Polar:               recordPolar,
-	Real:                recordReal,
-	Imag:                recordImag,
-	ViewAsReal:          recordViewAsReal,
-	ViewAsComplex:       recordViewAsComplex,
-	Conj:                recordConj,
-	ConjPhysical:        recordConjPhysical,
-	ResolveConj:         recordResolveConj,
-	ResolveNeg:          recordResolveNeg,
-	Angle:               recordAngle,
-	Clone:               recordClone,
-	Contiguous:          recordContiguous,
-	ToOptions:           recordToOptions,
-	Copy:                recordCopy,
-	Fill:                recordFill,
-	Zero:                recordZero,
-	Resize:              recordResize,
-	NarrowCopy:          recordNarrowCopy,
-	ResizeAs:            recordResizeAs,
-	Set:                 recordSet,
-	SetTensor:           recordSetTensor,
-	SetTensorGeometry:   recordSetTensorGeometry,
-	SetStorage:          recordSetStorage,
-	SetStorageGeometry:  recordSetStorageGeometry,
-	FillDiagonal:        recordFillDiagonal,
-	FftC2c:              recordFftC2c,
-	FftR2c:              recordFftR2c,
-	FftC2r:              recordFftC2r,
-	FftFft:              recordFftFft,
-	FftIfft:             recordFftIfft,
-	FftRfft:             recordFftRfft,
-	FftIrfft:            recordFftIrfft,
-	FftHfft:             recordFftHfft,
-	FftIhfft:            recordFftIhfft,
-	FftFft2:             recordFftFft2,
-	FftFftn:             recordFftFftn,
-	FftIfft2:            recordFftIfft2,
-	FftIfftn:            recordFftIfftn,
-	FftRfft2:            recordFftRfft2,
-	FftRfftn:            recordFftRfftn,
-	FftIrfft2:           recordFftIrfft2,
-	FftIrfftn:           recordFftIrfftn,
-	FftHfft2:            recordFftHfft2,
-	FftHfftn:            recordFftHfftn,
-	FftIhfft2:           recordFftIhfft2,
-	FftIhfftn:           recordFftIhfftn,
-	FftFftfreq:          recordFftFftfreq,
-	FftRfftfreq:         recordFftRfftfreq,
-	Sqrt:                recordSqrt,
-	Rsqrt:               recordRsqrt,
-	Exp:                 recordExp,
-	Exp2:                recordExp2,
-	Expm1:               recordExpm1,
-	Log:                 recordLog,
-	Log2:                recordLog2,
-	Log10:               recordLog10,
-	Log1p:               recordLog1p,
-	Sin:                 recordSin,
-	Cos:                 recordCos,
-	Tan:                 recordTan,
-	Asin:                recordAsin,
-	Acos:                recordAcos,
-	Atan:                recordAtan,
-	Sinh:                recordSinh,
-	Cosh:                recordCosh,
-	Tanh:                recordTanh,
-	Asinh:               recordAsinh,
-	Acosh:               recordAcosh,
-	Atanh:               recordAtanh,
-	Sigmoid:             recordSigmoid,
-	Atan2:               recordAtan2,
-	Hypot:               recordHypot,
-	IndexGet:            recordIndexGet,
-	IndexSet:            recordIndexSet,
-	IndexSetScalar:      recordIndexSetScalar,
-	IndexPut:            recordIndexPut,
-	IndexSelect:         recordIndexSelect,
-	MaskedSelect:        recordMaskedSelect,
-	MaskedFill:          recordMaskedFill,
-	MaskedScatter:       recordMaskedScatter,
-	Gather:              recordGather,
-	Take:                recordTake,
-	TakeAlongDim:        recordTakeAlongDim,
-	Put:                 recordPut,
-	Scatter:             recordScatter,
-	ScatterValue:        recordScatterValue,
-	ScatterReduceSource: recordScatterReduceSource,
-	ScatterReduceValue:  recordScatterReduceValue,
-	ScatterAdd:          recordScatterAdd,
-	ScatterReduce:       recordScatterReduce,
-	IndexAdd:            recordIndexAdd,
-	IndexCopy:           recordIndexCopy,
-	IndexFill:           recordIndexFill,
-	IndexReduce:         recordIndexReduce,
-	Cat:                 recordCat,
-	Stack:               recordStack,
-	Hstack:              recordHstack,
-	Vstack:              recordVstack,
-	Dstack:              recordDstack,
-	ColumnStack:         recordColumnStack,
-	Combinations:        recordCombinations,
-	BlockDiag:           recordBlockDiag,
-	Repeat:              recordRepeat,
-	Flip:                recordFlip,
-	Tril:                recordTril,
-	Triu:                recordTriu,
-	Diag:                recordDiag,
-	DiagEmbed:           recordDiagEmbed,
-	Diagflat:            recordDiagflat,
-	DiagonalScatter:     recordDiagonalScatter,
-	SelectScatter:       recordSelectScatter,
-	SliceScatter:        recordSliceScatter,
-	AsStridedScatter:    recordAsStridedScatter,
-	ConstantPadNd:       recordConstantPadNd,
-	Matmul:              recordMatmul,
-	Mm:                  recordMm,
-	Bmm:                 recordBmm,
-	Mv:                  recordMv,
-	Dot:                 recordDot,
-	Vdot:                recordVdot,
-	Inner:               recordInner,
-	Outer:               recordOuter,
-	Addmm:               recordAddmm,
-	Baddbmm:             recordBaddbmm,
-	Addbmm:              recordAddbmm,
-	Addmv:               recordAddmv,
-	Addr:                recordAddr,
-	Tensordot:           recordTensordot,
-	TensordotDims:       recordTensordotDims,
-	Kron:                recordKron,
-	Cdist:               recordCdist,
-	FillUniform:         recordFillUniform,
-	FillNormal:          recordFillNormal,
-	FillRandom:          recordFillRandom,
-	FillRandomTo:        recordFillRandomTo,
-	FillRandomFrom:      recordFillRandomFrom,
-	FillBernoulli:       recordFillBernoulli,
-	FillBernoulliEach:   recordFillBernoulliEach,
-	FillExponential:     recordFillExponential,
-	FillCauchy:          recordFillCauchy,
-	FillLogNormal:       recordFillLogNormal,
-	FillGeometric:       recordFillGeometric,
-	Sum:                 recordSum,
-	Nansum:              recordNansum,
-	Prod:                recordProd,
-	Mean:                recordMean,
-	Nanmean:             recordNanmean,
-	StdDim:              recordStdDim,
-	StdCorrection:       recordStdCorrection,
-	VarDim:              recordVarDim,
-	VarCorrection:       recordVarCorrection,
-	StdMeanCorrection:   recordStdMeanCorrection,
-	VarMeanCorrection:   recordVarMeanCorrection,
-	Norm:                recordNorm,
-	NormName:            recordNormName,
-	Amax:                recordAmax,
-	Amin:                recordAmin,
-	Max:                 recordMax,
-	MaxDim:              recordMaxDim,
-	Min:                 recordMin,
-	MinDim:              recordMinDim,
-	Aminmax:             recordAminmax,
-	Floor:               recordFloor,
-	Ceil:                recordCeil,
-	Trunc:               recordTrunc,
-	Round:               recordRound,
-	Frac:                recordFrac,
-	ClampTensor:         recordClampTensor,
-	Clamp:               recordClamp,
-	ClampMin:            recordClampMin,
-	ClampMax:            recordClampMax,
-	Maximum:             recordMaximum,
-	Minimum:             recordMinimum,
-	Fmax:                recordFmax,
-	Fmin:                recordFmin,
-	Relu:                recordRelu,
-	Where:               recordWhere,
-	Cumsum:              recordCumsum,
-	Cumprod:             recordCumprod,
-	Cummax:              recordCummax,
-	Cummin:              recordCummin,
-	Logcumsumexp:        recordLogcumsumexp,
-	Logsumexp:           recordLogsumexp,
-	Softmax:             recordSoftmax,
-	LogSoftmax:          recordLogSoftmax,
-	Sort:                recordSort,
-	SortStable:          recordSortStable,
-	Msort:               recordMsort,
-	Topk:                recordTopk,
-	Median:              recordMedian,
-	MedianDim:           recordMedianDim,
-	Nanmedian:           recordNanmedian,
-	NanmedianDim:        recordNanmedianDim,
-	Kthvalue:            recordKthvalue,
-	Mode:                recordMode,
-	Unique:              recordUnique,
-	UniqueConsecutive:   recordUniqueConsecutive,
-	Erf:                 recordErf,
-	Erfc:                recordErfc,
-	Erfinv:              recordErfinv,
-	Lgamma:              recordLgamma,
-	Digamma:             recordDigamma,
-	I0:                  recordI0,
-	Sinc:                recordSinc,
-	Logit:               recordLogit,
-	Polygamma:           recordPolygamma,
-	Mvlgamma:            recordMvlgamma,
-	Igamma:              recordIgamma,
-	Igammac:             recordIgammac,
-	Logaddexp:           recordLogaddexp,
-	Logaddexp2:          recordLogaddexp2,
-	Xlogy:               recordXlogy,
-	Nextafter:           recordNextafter,
-	Heaviside:           recordHeaviside,
-	Ldexp:               recordLdexp,
-	Frexp:               recordFrexp,
-	NanToNum:            recordNanToNum,
-	Deg2rad:             recordDeg2rad,
-	Rad2deg:             recordRad2deg,
-	SpecialXlog1py:      recordSpecialXlog1py,
-	SpecialZeta:         recordSpecialZeta,
-	Diff:                recordDiff,
-	Cross:               recordCross,
-	Bincount:            recordBincount,
-	Histc:               recordHistc,
-	Histogram:           recordHistogram,
-	HistogramEdges:      recordHistogramEdges,
-	Histogramdd:         recordHistogramdd,
-	HistogramddEdges:    recordHistogramddEdges,
-	Quantile:            recordQuantile,
-	Nanquantile:         recordNanquantile,
-	Renorm:              recordRenorm,
-	ShareMemory:         recordShareMemory,
-	View:                recordView,
-	ViewDtype:           recordViewDtype,
-	ViewAs:              recordViewAs,
-	Reshape:             recordReshape,
-	ReshapeAs:           recordReshapeAs,
-	Flatten:             recordFlatten,
-	Unflatten:           recordUnflatten,
-	Ravel:               recordRavel,
-	TransposeMatrix:     recordTransposeMatrix,
-	Transpose:           recordTranspose,
-	Permute:             recordPermute,
-	Movedim:             recordMovedim,
-	MovedimList:         recordMovedimList,
-	TransposeAll:        recordTransposeAll,
-	TransposeLast:       recordTransposeLast,
-	AdjointMatrix:       recordAdjointMatrix,
-	Adjoint:             recordAdjoint,
-	Expand:              recordExpand,
-	ExpandAs:            recordExpandAs,
-	BroadcastTo:         recordBroadcastTo,
-	Squeeze:             recordSqueeze,
-	SqueezeDim:          recordSqueezeDim,
-	SqueezeDims:         recordSqueezeDims,
-	Unsqueeze:           recordUnsqueeze,
-	Narrow:              recordNarrow,
-	NarrowTensor:        recordNarrowTensor,
-	Select:              recordSelect,
-	Slice:               recordSlice,
-	AsStrided:           recordAsStrided,
-	Unfold:              recordUnfold,
-	Diagonal:            recordDiagonal,
-	Detach:              recordDetach,
-	Unbind:              recordUnbind,
-	Split:               recordSplit,
-	SplitWithSizes:      recordSplitWithSizes,
-	Chunk:               recordChunk,
-	TensorSplit:         recordTensorSplit,
-	TensorSplitIndices:  recordTensorSplitIndices,
-	TensorSplitTensor:   recordTensorSplitTensor,
-	Hsplit:              recordHsplit,
-	HsplitIndices:       recordHsplitIndices,
-	Vsplit:              recordVsplit,
-	VsplitIndices:       recordVsplitIndices,
-	Dsplit:              recordDsplit,
-	DsplitIndices:       recordDsplitIndices,
+	Add:                  recordAdd,
+	Sub:                  recordSub,
+	Rsub:                 recordRsub,
+	Mul:                  recordMul,
+	Div:                  recordDiv,
+	TrueDivide:           recordTrueDivide,
+	FloorDivide:          recordFloorDivide,
+	Remainder:            recordRemainder,
+	Fmod:                 recordFmod,
+	Pow:                  recordPow,
+	FloatPower:           recordFloatPower,
+	Neg:                  recordNeg,
+	Positive:             recordPositive,
+	Square:               recordSquare,
+	Reciprocal:           recordReciprocal,
+	Abs:                  recordAbs,
+	Sign:                 recordSign,
+	Sgn:                  recordSgn,
+	Copysign:             recordCopysign,
+	Addcmul:              recordAddcmul,
+	Addcdiv:              recordAddcdiv,
+	Lerp:                 recordLerp,
+	Eq:                   recordEq,
+	Ne:                   recordNe,
+	Lt:                   recordLt,
+	Le:                   recordLe,
+	Gt:                   recordGt,
+	Ge:                   recordGe,
+	Isposinf:             recordIsposinf,
+	Isneginf:             recordIsneginf,
+	Signbit:              recordSignbit,
+	ComplexParts:         recordComplexParts,
+	Polar:                recordPolar,
+	Real:                 recordReal,
+	Imag:                 recordImag,
+	ViewAsReal:           recordViewAsReal,
+	ViewAsComplex:        recordViewAsComplex,
+	Conj:                 recordConj,
+	ConjPhysical:         recordConjPhysical,
+	ResolveConj:          recordResolveConj,
+	ResolveNeg:           recordResolveNeg,
+	Angle:                recordAngle,
+	Clone:                recordClone,
+	Contiguous:           recordContiguous,
+	ToOptions:            recordToOptions,
+	Copy:                 recordCopy,
+	Fill:                 recordFill,
+	Zero:                 recordZero,
+	Resize:               recordResize,
+	NarrowCopy:           recordNarrowCopy,
+	ResizeAs:             recordResizeAs,
+	Set:                  recordSet,
+	SetTensor:            recordSetTensor,
+	SetTensorGeometry:    recordSetTensorGeometry,
+	SetStorage:           recordSetStorage,
+	SetStorageGeometry:   recordSetStorageGeometry,
+	FillDiagonal:         recordFillDiagonal,
+	Zeros:                recordZeros,
+	Ones:                 recordOnes,
+	Full:                 recordFull,
+	Empty:                recordEmpty,
+	ArangeStart:          recordArangeStart,
+	ArangeStartStep:      recordArangeStartStep,
+	Arange:               recordArange,
+	Range:                recordRange,
+	Linspace:             recordLinspace,
+	LinspaceTensorTensor: recordLinspaceTensorTensor,
+	LinspaceTensorScalar: recordLinspaceTensorScalar,
+	LinspaceScalarTensor: recordLinspaceScalarTensor,
+	Logspace:             recordLogspace,
+	LogspaceTensorTensor: recordLogspaceTensorTensor,
+	LogspaceTensorScalar: recordLogspaceTensorScalar,
+	LogspaceScalarTensor: recordLogspaceScalarTensor,
+	Eye:                  recordEye,
+	EyeM:                 recordEyeM,
+	FftC2c:               recordFftC2c,
+	FftR2c:               recordFftR2c,
+	FftC2r:               recordFftC2r,
+	FftFft:               recordFftFft,
+	FftIfft:              recordFftIfft,
+	FftRfft:              recordFftRfft,
+	FftIrfft:             recordFftIrfft,
+	FftHfft:              recordFftHfft,
+	FftIhfft:             recordFftIhfft,
+	FftFft2:              recordFftFft2,
+	FftFftn:              recordFftFftn,
+	FftIfft2:             recordFftIfft2,
+	FftIfftn:             recordFftIfftn,
+	FftRfft2:             recordFftRfft2,
+	FftRfftn:             recordFftRfftn,
+	FftIrfft2:            recordFftIrfft2,
+	FftIrfftn:            recordFftIrfftn,
+	FftHfft2:             recordFftHfft2,
+	FftHfftn:             recordFftHfftn,
+	FftIhfft2:            recordFftIhfft2,
+	FftIhfftn:            recordFftIhfftn,
+	FftFftfreq:           recordFftFftfreq,
+	FftRfftfreq:          recordFftRfftfreq,
+	Sqrt:                 recordSqrt,
+	Rsqrt:                recordRsqrt,
+	Exp:                  recordExp,
+	Exp2:                 recordExp2,
+	Expm1:                recordExpm1,
+	Log:                  recordLog,
+	Log2:                 recordLog2,
+	Log10:                recordLog10,
+	Log1p:                recordLog1p,
+	Sin:                  recordSin,
+	Cos:                  recordCos,
+	Tan:                  recordTan,
+	Asin:                 recordAsin,
+	Acos:                 recordAcos,
+	Atan:                 recordAtan,
+	Sinh:                 recordSinh,
+	Cosh:                 recordCosh,
+	Tanh:                 recordTanh,
+	Asinh:                recordAsinh,
+	Acosh:                recordAcosh,
+	Atanh:                recordAtanh,
+	Sigmoid:              recordSigmoid,
+	Atan2:                recordAtan2,
+	Hypot:                recordHypot,
+	IndexGet:             recordIndexGet,
+	IndexSet:             recordIndexSet,
+	IndexSetScalar:       recordIndexSetScalar,
+	IndexPut:             recordIndexPut,
+	IndexSelect:          recordIndexSelect,
+	MaskedSelect:         recordMaskedSelect,
+	MaskedFill:           recordMaskedFill,
+	MaskedScatter:        recordMaskedScatter,
+	Gather:               recordGather,
+	Take:                 recordTake,
+	TakeAlongDim:         recordTakeAlongDim,
+	Nonzero:              recordNonzero,
+	Put:                  recordPut,
+	Scatter:              recordScatter,
+	ScatterValue:         recordScatterValue,
+	ScatterReduceSource:  recordScatterReduceSource,
+	ScatterReduceValue:   recordScatterReduceValue,
+	ScatterAdd:           recordScatterAdd,
+	ScatterReduce:        recordScatterReduce,
+	IndexAdd:             recordIndexAdd,
+	IndexCopy:            recordIndexCopy,
+	IndexFill:            recordIndexFill,
+	IndexReduce:          recordIndexReduce,
+	Cat:                  recordCat,
+	Stack:                recordStack,
+	Hstack:               recordHstack,
+	Vstack:               recordVstack,
+	Dstack:               recordDstack,
+	ColumnStack:          recordColumnStack,
+	Combinations:         recordCombinations,
+	BlockDiag:            recordBlockDiag,
+	Repeat:               recordRepeat,
+	Flip:                 recordFlip,
+	Tril:                 recordTril,
+	Triu:                 recordTriu,
+	Diag:                 recordDiag,
+	DiagEmbed:            recordDiagEmbed,
+	Diagflat:             recordDiagflat,
+	DiagonalScatter:      recordDiagonalScatter,
+	SelectScatter:        recordSelectScatter,
+	SliceScatter:         recordSliceScatter,
+	AsStridedScatter:     recordAsStridedScatter,
+	ConstantPadNd:        recordConstantPadNd,
+	LogicalAnd:           recordLogicalAnd,
+	LogicalOr:            recordLogicalOr,
+	LogicalXor:           recordLogicalXor,
+	LogicalNot:           recordLogicalNot,
+	BitwiseAnd:           recordBitwiseAnd,
+	BitwiseOr:            recordBitwiseOr,
+	BitwiseXor:           recordBitwiseXor,
+	BitwiseNot:           recordBitwiseNot,
+	BitwiseLeftShift:     recordBitwiseLeftShift,
+	BitwiseRightShift:    recordBitwiseRightShift,
+	Matmul:               recordMatmul,
+	Mm:                   recordMm,
+	Bmm:                  recordBmm,
+	Mv:                   recordMv,
+	Dot:                  recordDot,
+	Vdot:                 recordVdot,
+	Inner:                recordInner,
+	Outer:                recordOuter,
+	Addmm:                recordAddmm,
+	Baddbmm:              recordBaddbmm,
+	Addbmm:               recordAddbmm,
+	Addmv:                recordAddmv,
+	Addr:                 recordAddr,
+	Tensordot:            recordTensordot,
+	TensordotDims:        recordTensordotDims,
+	Kron:                 recordKron,
+	Cdist:                recordCdist,
+	Rand:                 recordRand,
+	Randn:                recordRandn,
+	Randint:              recordRandint,
+	RandintHigh:          recordRandintHigh,
+	Randperm:             recordRandperm,
+	NormalTensors:        recordNormalTensors,
+	NormalSize:           recordNormalSize,
+	Bernoulli:            recordBernoulli,
+	BernoulliP:           recordBernoulliP,
+	Multinomial:          recordMultinomial,
+	Poisson:              recordPoisson,
+	FillUniform:          recordFillUniform,
+	FillNormal:           recordFillNormal,
+	FillRandom:           recordFillRandom,
+	FillRandomTo:         recordFillRandomTo,
+	FillRandomFrom:       recordFillRandomFrom,
+	FillBernoulli:        recordFillBernoulli,
+	FillBernoulliEach:    recordFillBernoulliEach,
+	FillExponential:      recordFillExponential,
+	FillCauchy:           recordFillCauchy,
+	FillLogNormal:        recordFillLogNormal,
+	FillGeometric:        recordFillGeometric,
+	Sum:                  recordSum,
+	Nansum:               recordNansum,
+	Prod:                 recordProd,
+	Mean:                 recordMean,
+	Nanmean:              recordNanmean,
+	Any:                  recordAny,
+	All:                  recordAll,
+	StdDim:               recordStdDim,
+	StdCorrection:        recordStdCorrection,
+	VarDim:               recordVarDim,
+	VarCorrection:        recordVarCorrection,
+	StdMeanCorrection:    recordStdMeanCorrection,
+	VarMeanCorrection:    recordVarMeanCorrection,
+	Norm:                 recordNorm,
+	NormName:             recordNormName,
+	Amax:                 recordAmax,
+	Amin:                 recordAmin,
+	Max:                  recordMax,
+	MaxDim:               recordMaxDim,
+	Min:                  recordMin,
+	MinDim:               recordMinDim,
+	Aminmax:              recordAminmax,
+	Argmax:               recordArgmax,
+	Argmin:               recordArgmin,
+	Floor:                recordFloor,
+	Ceil:                 recordCeil,
+	Trunc:                recordTrunc,
+	Round:                recordRound,
+	Frac:                 recordFrac,
+	ClampTensor:          recordClampTensor,
+	Clamp:                recordClamp,
+	ClampMin:             recordClampMin,
+	ClampMax:             recordClampMax,
+	Maximum:              recordMaximum,
+	Minimum:              recordMinimum,
+	Fmax:                 recordFmax,
+	Fmin:                 recordFmin,
+	Relu:                 recordRelu,
+	Where:                recordWhere,
+	Cumsum:               recordCumsum,
+	Cumprod:              recordCumprod,
+	Cummax:               recordCummax,
+	Cummin:               recordCummin,
+	Logcumsumexp:         recordLogcumsumexp,
+	Logsumexp:            recordLogsumexp,
+	Softmax:              recordSoftmax,
+	LogSoftmax:           recordLogSoftmax,
+	Sort:                 recordSort,
+	SortStable:           recordSortStable,
+	Msort:                recordMsort,
+	Topk:                 recordTopk,
+	Median:               recordMedian,
+	MedianDim:            recordMedianDim,
+	Nanmedian:            recordNanmedian,
+	NanmedianDim:         recordNanmedianDim,
+	Kthvalue:             recordKthvalue,
+	Mode:                 recordMode,
+	Searchsorted:         recordSearchsorted,
+	Bucketize:            recordBucketize,
+	Unique:               recordUnique,
+	UniqueConsecutive:    recordUniqueConsecutive,
+	Isin:                 recordIsin,
+	Erf:                  recordErf,
+	Erfc:                 recordErfc,
+	Erfinv:               recordErfinv,
+	Lgamma:               recordLgamma,
+	Digamma:              recordDigamma,
+	I0:                   recordI0,
+	Sinc:                 recordSinc,
+	Logit:                recordLogit,
+	Polygamma:            recordPolygamma,
+	Mvlgamma:             recordMvlgamma,
+	Igamma:               recordIgamma,
+	Igammac:              recordIgammac,
+	Logaddexp:            recordLogaddexp,
+	Logaddexp2:           recordLogaddexp2,
+	Xlogy:                recordXlogy,
+	Gcd:                  recordGcd,
+	Lcm:                  recordLcm,
+	Nextafter:            recordNextafter,
+	Heaviside:            recordHeaviside,
+	Ldexp:                recordLdexp,
+	Frexp:                recordFrexp,
+	NanToNum:             recordNanToNum,
+	Deg2rad:              recordDeg2rad,
+	Rad2deg:              recordRad2deg,
+	SpecialI0e:           recordSpecialI0e,
+	SpecialI1:            recordSpecialI1,
+	SpecialI1e:           recordSpecialI1e,
+	SpecialXlog1py:       recordSpecialXlog1py,
+	SpecialZeta:          recordSpecialZeta,
+	Diff:                 recordDiff,
+	Cross:                recordCross,
+	Bincount:             recordBincount,
+	Histc:                recordHistc,
+	Histogram:            recordHistogram,
+	HistogramEdges:       recordHistogramEdges,
+	Histogramdd:          recordHistogramdd,
+	HistogramddEdges:     recordHistogramddEdges,
+	Quantile:             recordQuantile,
+	Nanquantile:          recordNanquantile,
+	Renorm:               recordRenorm,
+	ShareMemory:          recordShareMemory,
+	View:                 recordView,
+	ViewDtype:            recordViewDtype,
+	ViewAs:               recordViewAs,
+	Reshape:              recordReshape,
+	ReshapeAs:            recordReshapeAs,
+	Flatten:              recordFlatten,
+	Unflatten:            recordUnflatten,
+	Ravel:                recordRavel,
+	TransposeMatrix:      recordTransposeMatrix,
+	Transpose:            recordTranspose,
+	Permute:              recordPermute,
+	Movedim:              recordMovedim,
+	MovedimList:          recordMovedimList,
+	TransposeAll:         recordTransposeAll,
+	TransposeLast:        recordTransposeLast,
+	AdjointMatrix:        recordAdjointMatrix,
+	Adjoint:              recordAdjoint,
+	Expand:               recordExpand,
+	ExpandAs:             recordExpandAs,
+	BroadcastTo:          recordBroadcastTo,
+	Squeeze:              recordSqueeze,
+	SqueezeDim:           recordSqueezeDim,
+	SqueezeDims:          recordSqueezeDims,
+	Unsqueeze:            recordUnsqueeze,
+	Narrow:               recordNarrow,
+	Select:               recordSelect,
+	Slice:                recordSlice,
+	AsStrided:            recordAsStrided,
+	Unfold:               recordUnfold,
+	Diagonal:             recordDiagonal,
+	Detach:               recordDetach,
+	Unbind:               recordUnbind,
+	Split:                recordSplit,
+	SplitWithSizes:       recordSplitWithSizes,
+	Chunk:                recordChunk,
+	TensorSplit:          recordTensorSplit,
+	TensorSplitIndices:   recordTensorSplitIndices,
+	Hsplit:               recordHsplit,
+	HsplitIndices:        recordHsplitIndices,
+	Vsplit:               recordVsplit,
+	VsplitIndices:        recordVsplitIndices,
+	Dsplit:               recordDsplit,
+	DsplitIndices:        recordDsplitIndices,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -447,10 +506,13 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 }
 
 func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "floor_divide", self, other); err != nil {
+	r, err := begin(c, "floor_divide", "NotImplemented", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FloorDivide(out, self, other)
+	result, err = r.c.FloorDivide(out, self, other)
+	r.undifferentiable("floor_divide", err, result)
+	return
 }
 
 func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -515,6 +577,11 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -575,6 +642,11 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
@@ -624,6 +696,11 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -644,6 +721,11 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -662,6 +744,10 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -684,6 +770,10 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -726,6 +816,96 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 	return
 }
 
+func recordEq(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eq", "EqBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Eq(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordNe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ne", "NeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ne(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "lt", "LtBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Lt(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "le", "LeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Le(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordGt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "gt", "GtBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Gt(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordGe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ge", "GeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ge(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordIsposinf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isposinf", "IsposinfBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isposinf(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordIsneginf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isneginf", "IsneginfBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isneginf(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordSignbit(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "signbit", "SignbitBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Signbit(out, self)
+	r.cleared(err)
+	return
+}
+
 func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "complex", "ComplexBackward0", out, re, im)
 	if err != nil {
@@ -752,6 +932,11 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1038,6 +1223,186 @@ func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wra
 	return
 }
 
+func recordZeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "zeros", "ZerosBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Zeros(out, size, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordOnes(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ones", "OnesBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ones(out, size, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordFull(c aten.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "full", "FullBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Full(out, size, value, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEmpty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "empty", "EmptyBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Empty(out, size, d, layout, dev, f)
+	r.cleared(err)
+	return
+}
+
+func recordArangeStart(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ArangeStart(out, start, end, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordArangeStartStep(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ArangeStartStep(out, start, end, step, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordArange(c aten.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Arange(out, end, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRange(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "range", "RangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Range(out, start, end, step, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Linspace(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceTensorTensor(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceTensorScalar(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceScalarTensor(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Logspace(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceTensorTensor(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceTensorScalar(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceScalarTensor(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEye(c aten.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Eye(out, n, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.EyeM(out, n, m, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
 func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
 	if err != nil {
@@ -1207,6 +1572,11 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
 		}
@@ -1222,6 +1592,11 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
 		}
@@ -1237,6 +1612,11 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
 	}
 	return
@@ -1250,6 +1630,11 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
 		}
@@ -1265,6 +1650,11 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
 		}
@@ -1392,6 +1782,11 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
@@ -1502,6 +1897,11 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
@@ -1574,6 +1974,11 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
 		}
@@ -1619,6 +2024,11 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1637,6 +2047,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	}
 	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
 	valuesLike := likeOf(values)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1659,6 +2073,10 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1675,6 +2093,10 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	}
 	mask_ := r.save(mask, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1690,6 +2112,10 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		return
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedFill(out, self, mask, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1710,6 +2136,10 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedScatter(out, self, mask, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1730,6 +2160,10 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1746,6 +2180,10 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1762,6 +2200,16 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
+func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "nonzero", "NonzeroBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Nonzero(out, self)
+	r.cleared(err)
+	return
+}
+
 func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
@@ -1770,6 +2218,10 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Put(out, self, index, source, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1792,6 +2244,10 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Scatter(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1811,6 +2267,10 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		return
 	}
 	index_ := r.save(index, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1821,17 +2281,23 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 }
 
 func recordScatterReduceSource(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index, source); err != nil {
+	r, err := begin(c, "scatter", "NotImplemented", out, self, index, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduceSource(out, self, dim, index, source, reduce)
+	result, err = r.c.ScatterReduceSource(out, self, dim, index, source, reduce)
+	r.undifferentiable("scatter", err, result)
+	return
 }
 
 func recordScatterReduceValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index); err != nil {
+	r, err := begin(c, "scatter", "NotImplemented", out, self, index)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduceValue(out, self, dim, index, value, reduce)
+	result, err = r.c.ScatterReduceValue(out, self, dim, index, value, reduce)
+	r.undifferentiable("scatter", err, result)
+	return
 }
 
 func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1841,6 +2307,10 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	}
 	index_ := r.save(index, r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterAdd(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1869,6 +2339,11 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1886,6 +2361,10 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 		return
 	}
 	index_ := r.save(index, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1905,6 +2384,10 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexCopy(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1924,6 +2407,10 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexFill(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1953,6 +2440,11 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2203,6 +2695,106 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	return
 }
 
+func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalAnd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_or", "LogicalOrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalOr(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_xor", "LogicalXorBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalXor(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_not", "LogicalNotBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalNot(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_and", "BitwiseAndBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseAnd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_or", "BitwiseOrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseOr(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseXor(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_not", "BitwiseNotBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseNot(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseLeftShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseLeftShift(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseRightShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseRightShift(out, self, other)
+	r.cleared(err)
+	return
+}
+
 func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
 	if err != nil {
@@ -2386,6 +2978,10 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	}
 	mat1_ := r.save(mat1, r.wants(2))
 	mat2_ := r.save(mat2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2408,6 +3004,10 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2430,6 +3030,10 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2452,6 +3056,10 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	}
 	mat_ := r.save(mat, r.wants(2))
 	vec_ := r.save(vec, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2474,6 +3082,10 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	}
 	vec1_ := r.save(vec1, r.wants(2))
 	vec2_ := r.save(vec2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2514,9 +3126,18 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	}
 	x1_ := r.save(x1, r.wants(0) || r.wants(1))
 	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2524,6 +3145,130 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 			}
 			return s.after(2, s.cdistGradient(s.hand(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
+	}
+	return
+}
+
+func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Rand(out, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandn(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randn", "RandnBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randn(out, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandint(c aten.Ctx, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randint(out, low, high, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandintHigh(c aten.Ctx, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.RandintHigh(out, high, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandperm(c aten.Ctx, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randperm", "RandpermBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randperm(out, n, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "normal", "NormalBackward0", out, mean, std)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NormalTensors(out, mean, std, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.zerosLike(s.grad(0))
+			}
+			return s.zerosLike(s.grad(0))
+		}
+	}
+	return
+}
+
+func recordNormalSize(c aten.Ctx, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "normal", "NormalBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NormalSize(out, mean, std, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "bernoulli", "BernoulliBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Bernoulli(out, self, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
+}
+
+func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "bernoulli", "BernoulliBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BernoulliP(self, p, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
+}
+
+func recordMultinomial(c aten.Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "multinomial", "MultinomialBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Multinomial(out, self, samples, replacement, g)
+	r.cleared(err)
+	return
+}
+
+func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "poisson", "PoissonBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Poisson(self, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 	}
 	return
 }
@@ -2708,6 +3453,11 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2740,6 +3490,26 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	})
 }
 
+func recordAny(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "any", "AnyBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Any(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
+func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "all", "AllBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.All(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
 func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "std", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
@@ -2760,6 +3530,11 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
@@ -2800,10 +3575,19 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
 		stdResult_ := r.saveResult(stdResult, 0)
+		if r.err != nil {
+			err = r.undo(stdResult, meanResult)
+			stdResult, meanResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('+', s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
 		}
@@ -2818,6 +3602,10 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, varResult, meanResult) {
 		dim = copied(dim)
@@ -2842,6 +3630,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
@@ -2870,6 +3663,11 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2891,6 +3689,11 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -2911,6 +3714,11 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -2927,6 +3735,11 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -2947,6 +3760,11 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -2963,6 +3781,11 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -2984,10 +3807,35 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	if r.finish(err, minResult, maxResult) {
 		minResult_ := r.saveResult(minResult, 0)
 		maxResult_ := r.saveResult(maxResult, 1)
+		if r.err != nil {
+			err = r.undo(minResult, maxResult)
+			minResult, maxResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
 	}
+	return
+}
+
+func recordArgmax(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "argmax", "ArgmaxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Argmax(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
+func recordArgmin(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "argmin", "ArgminBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Argmin(out, self, dim, keepdim)
+	r.cleared(err)
 	return
 }
 
@@ -3247,6 +4095,11 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
 		}
@@ -3302,6 +4155,11 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3318,6 +4176,11 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3334,6 +4197,11 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3354,6 +4222,11 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3375,6 +4248,11 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3390,6 +4268,11 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
@@ -3405,6 +4288,11 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
 		}
@@ -3421,6 +4309,11 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3437,6 +4330,11 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3457,6 +4355,11 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3470,9 +4373,18 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3489,6 +4401,11 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3502,9 +4419,18 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3521,6 +4447,11 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3537,6 +4468,11 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3553,6 +4489,11 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, indicesResult) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3560,18 +4501,54 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	return
 }
 
-func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	if err = refuse(c, "unique", self); err != nil {
+func recordSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "searchsorted", "SearchsortedBackward0", out, sorted)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Unique(self, x1, returnInverse, returnCounts, dim)
+	result, err = r.c.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
+	r.cleared(err)
+	return
+}
+
+func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bucketize", "BucketizeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Bucketize(out, self, boundaries, outInt32, right)
+	r.cleared(err)
+	return
+}
+
+func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "unique", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	outputResult, inverseIndicesResult, countsResult, err = r.c.Unique(self, x1, returnInverse, returnCounts, dim)
+	r.undifferentiable("unique", err, outputResult, inverseIndicesResult, countsResult)
+	return
 }
 
 func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	if err = refuse(c, "unique_consecutive", self); err != nil {
+	r, err := begin(c, "unique_consecutive", "NotImplemented", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).UniqueConsecutive(self, returnInverse, returnCounts, dim)
+	outputResult, inverseIndicesResult, countsResult, err = r.c.UniqueConsecutive(self, returnInverse, returnCounts, dim)
+	r.undifferentiable("unique_consecutive", err, outputResult, inverseIndicesResult, countsResult)
+	return
+}
+
+func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isin", "IsinBackward0", out, elements)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isin(out, elements, testElements, x3, invert)
+	r.cleared(err)
+	return
 }
 
 func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3620,6 +4597,11 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
 		}
@@ -3666,10 +4648,22 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "i0", self); err != nil {
+	r, err := begin(c, "i0", "I0Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).I0(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.I0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), right)
+		}
+	}
+	return
 }
 
 func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3713,6 +4707,10 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3740,12 +4738,12 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 }
 
 func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igamma", "IgammaBackward0", out, other)
+	r, err := begin(c, "igamma", "IgammaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3753,6 +4751,10 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Igamma(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("igamma: self")
+			}
 			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
 		}
 	}
@@ -3760,12 +4762,12 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 }
 
 func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igammac", "IgammacBackward0", out, other)
+	r, err := begin(c, "igammac", "IgammacBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3773,6 +4775,10 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	result, err = r.c.Igammac(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("igammac: self")
+			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
 		}
 	}
@@ -3851,6 +4857,26 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	return
 }
 
+func recordGcd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "gcd", "GcdBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Gcd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLcm(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "lcm", "LcmBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Lcm(out, self, other)
+	r.cleared(err)
+	return
+}
+
 func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nextafter", "NextafterBackward0", out, self, other)
 	if err != nil {
@@ -3876,10 +4902,13 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 }
 
 func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "heaviside", self, values); err != nil {
+	r, err := begin(c, "heaviside", "NotImplemented", out, self, values)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Heaviside(out, self, values)
+	result, err = r.c.Heaviside(out, self, values)
+	r.undifferentiable("heaviside", err, result)
+	return
 }
 
 func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3897,6 +4926,11 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, exponentResult) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
+		if r.err != nil {
+			err = r.undo(mantissaResult, exponentResult)
+			mantissaResult, exponentResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
 		}
@@ -3947,6 +4981,81 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
+func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i0e", "I0eBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI0e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1", "I1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.besselI1Gradient(s.grad(0), s.saved(self_), s.saved(result_))
+		}
+	}
+	return
+}
+
+func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1e", "I1eBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
+		}
+	}
+	return
+}
+
 func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.xlog1py", "Xlog1pyBackward0", out, self, other)
 	if err != nil {
@@ -3972,12 +5081,12 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 }
 
 func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.zeta", "ZetaBackward0", out, other)
+	r, err := begin(c, "special.zeta", "ZetaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3985,6 +5094,10 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	result, err = r.c.SpecialZeta(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("special.zeta: self")
+			}
 			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 	}
@@ -4004,45 +5117,63 @@ func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (resu
 }
 
 func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bincount", self, weights); err != nil {
+	r, err := begin(c, "bincount", "NotImplemented", nil, self, weights)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Bincount(self, weights, minlength)
+	result, err = r.c.Bincount(self, weights, minlength)
+	r.undifferentiable("bincount", err, result)
+	return
 }
 
 func recordHistc(c aten.Ctx, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "histc", self); err != nil {
+	r, err := overwrites(c, "histc", "HistcBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histc(out, self, bins, low, high)
+	result, err = r.c.Histc(out, self, bins, low, high)
+	r.cleared(err)
+	return
 }
 
 func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "histogram", self, weight); err != nil {
+	r, err := begin(c, "histogram", "NotImplemented", outHist, self, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histogram(outHist, outEdges, self, bins, ranges, weight, density)
+	histResult, binEdgesResult, err = r.c.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
+	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	return
 }
 
 func recordHistogramEdges(c aten.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "histogram", self, bins, weight); err != nil {
+	r, err := begin(c, "histogram", "NotImplemented", outHist, self, bins, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).HistogramEdges(outHist, outEdges, self, bins, weight, density)
+	histResult, binEdgesResult, err = r.c.HistogramEdges(outHist, outEdges, self, bins, weight, density)
+	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	return
 }
 
 func recordHistogramdd(c aten.Ctx, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "histogramdd", self, weight); err != nil {
+	r, err := begin(c, "histogramdd", "NotImplemented", nil, self, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histogramdd(self, bins, ranges, weight, density)
+	result, err = r.c.Histogramdd(self, bins, ranges, weight, density)
+	r.undifferentiable("histogramdd", err, result...)
+	return
 }
 
 func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "histogramdd", bins...); err != nil {
+	r, err := begin(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).HistogramddEdges(self, bins, x2, weight, density)
+	result, err = r.c.HistogramddEdges(self, bins, x2, weight, density)
+	r.undifferentiable("histogramdd", err, result...)
+	return
 }
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
@@ -4061,13 +5192,6 @@ func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int6
 	return into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
-}
-
-func recordShareMemory(c aten.Ctx, self *tensor.Tensor) (err error) {
-	if err = refuse(c, "share_memory_", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).ShareMemory(self)
 }
 
 func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
@@ -4104,8 +5228,7 @@ func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.ViewAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -4317,10 +5440,7 @@ func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tens
 		return
 	}
 	result, err = r.c.ExpandAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.ExpandAs(base, other))
-		}, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -4414,20 +5534,6 @@ func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (re
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
-		}, result)
-	}
-	return
-}
-
-func recordNarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.NarrowTensor(self, dim, start, length)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.NarrowTensor(base, dim, start, length))
 		}, result)
 	}
 	return
@@ -4588,20 +5694,6 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 		indices = copied(indices)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
-		}, result...)
-	}
-	return
-}
-
-func recordTensorSplitTensor(c aten.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.TensorSplitTensor(self, indicesOrSections, dim)
-	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return c.TensorSplitTensor(base, indicesOrSections, dim)
 		}, result...)
 	}
 	return

@@ -111,5 +111,9 @@ func init() {
 		GradientScalars:             GradientScalars,
 		GradientTensors:             GradientTensors,
 		Renorm:                      Renorm,
+		ViewAs:                      ViewAs,
+		ExpandAs:                    ExpandAs,
+		NarrowTensor:                NarrowTensor,
+		TensorSplitTensor:           TensorSplitTensor,
 	})
 }

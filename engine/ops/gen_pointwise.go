@@ -110,6 +110,9 @@ var (
 	nextafter         = &pointwise{name: "nextafter", kernel: kernel.Get("nextafter"), rule: promote}
 	heaviside         = &pointwise{name: "heaviside", kernel: kernel.Get("heaviside"), rule: promote, exact: true}
 	nanToNum          = &pointwise{name: "nan_to_num", kernel: kernel.Get("nan_to_num"), rule: promote, exact: true}
+	specialI0e        = &pointwise{name: "special_i0e", kernel: kernel.Get("i0e"), rule: promoteFloat}
+	specialI1         = &pointwise{name: "special_i1", kernel: kernel.Get("i1"), rule: promoteFloat}
+	specialI1e        = &pointwise{name: "special_i1e", kernel: kernel.Get("i1e"), rule: promoteFloat}
 	specialXlog1py    = &pointwise{name: "special_xlog1py", kernel: kernel.Get("xlog1py"), rule: promoteFloat}
 	specialZeta       = &pointwise{name: "special_zeta", kernel: kernel.Get("zeta"), rule: promoteFloat}
 )
@@ -525,6 +528,27 @@ func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // The least common multiple. The shapes broadcast.
 func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lcm.run(out, nil, self, other)
+}
+
+// SpecialI0e is the operator special.i0e.
+//
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI0e.run(out, nil, self)
+}
+
+// SpecialI1 is the operator special.i1.
+//
+// The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI1.run(out, nil, self)
+}
+
+// SpecialI1e is the operator special.i1e.
+//
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI1e.run(out, nil, self)
 }
 
 // SpecialXlog1py is the operator special.xlog1py.

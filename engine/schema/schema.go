@@ -69,10 +69,10 @@ type Arg struct {
 
 // Type of an argument.
 type Type struct {
-	Base     string // Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage, pointer
+	Base     string // Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage, Node, pointer
 	List     bool
 	Optional bool
-	Deleter  bool // a pointer to a C function void (*)(void *)
+	Function string // of a pointer to a C function: its type in C
 }
 
 func (t Type) String() string {
@@ -87,7 +87,12 @@ func (t Type) String() string {
 }
 
 // Bases are the known argument types.
-var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str", "dtype", "device", "layout", "memory_format", "Generator", "Index", "Storage", "pointer"}
+var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str", "dtype", "device", "layout", "memory_format", "Generator", "Index", "Storage", "Node", "pointer"}
+
+// functionTypes are the types of pointers to C functions, with their names in C.
+var functionTypes = map[string]string{
+	"deleter": "tensor_deleter", "callback": "tensor_callback", "pack": "tensor_pack", "unpack": "tensor_unpack", "watcher": "tensor_watcher",
+}
 
 var variants = []string{"function", "method", "inplace", "out"}
 

@@ -25,6 +25,7 @@ const (
 	Forked         Code = 8  // called in a forked child process
 	Internal       Code = 9  // a defect of libtensor itself
 	IO             Code = 10 // OSError: a file could not be read or written
+	Callback       Code = 11 // a function of the program has failed, which knows why
 )
 
 // Error is an error with a code.

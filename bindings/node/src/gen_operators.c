@@ -554,6 +554,86 @@ static const lt_operator overloads_autograd_grad[] = {
     {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_remove_hook(const lt_value *a, lt_value *r) { (void)r; return tensor_remove_hook(a[0].i); }
+static const lt_argument arguments_remove_hook[] = {
+    {"hook", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_remove_hook[] = {
+    {"removeHook", arguments_remove_hook, NULL, 1, 1, 0, -1, {{call_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pop_saved_tensors_hooks(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_pop_saved_tensors_hooks(); }
+static const lt_operator overloads_pop_saved_tensors_hooks[] = {
+    {"popSavedTensorsHooks", NULL, NULL, 0, 0, 0, -1, {{call_pop_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_get_version(const lt_value *a, lt_value *r) { return tensor_get_version(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_get_version[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_get_version[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_get_version[] = {
+    {"getVersion", arguments_get_version, results_get_version, 1, 1, 1, -1, {{call_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_increment_version(const lt_value *a, lt_value *r) { (void)r; return tensor_increment_version(a[0].tensor); }
+static const lt_argument arguments_increment_version[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_increment_version[] = {
+    {"incrementVersion", arguments_increment_version, NULL, 1, 1, 0, -1, {{call_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_set_detect_anomaly(const lt_value *a, lt_value *r) { (void)r; return tensor_set_detect_anomaly(a[0].i, a[1].i); }
+static const lt_argument arguments_set_detect_anomaly[] = {
+    {"enabled", LT_BOOL, 0, {0}},
+    {"checkNan", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_set_detect_anomaly[] = {
+    {"setDetectAnomaly", arguments_set_detect_anomaly, NULL, 2, 2, 0, -1, {{call_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_anomaly_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_anomaly_enabled(&r[0].b); }
+static const lt_argument results_is_anomaly_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_anomaly_enabled[] = {
+    {"isAnomalyEnabled", NULL, results_is_anomaly_enabled, 0, 0, 1, -1, {{call_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_anomaly_check_nan_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_anomaly_check_nan_enabled(&r[0].b); }
+static const lt_argument results_is_anomaly_check_nan_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_anomaly_check_nan_enabled[] = {
+    {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_handle(const lt_value *a, lt_value *r) { return tensor_handle(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_handle[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_handle[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_handle[] = {
+    {"handle", arguments_handle, results_handle, 1, 1, 1, -1, {{call_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
+static const lt_argument arguments_is_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_grad[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_grad[] = {
+    {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_eq_scalar(const lt_value *a, lt_value *r) { return tensor_eq_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_eq_(const lt_value *a, lt_value *r) { (void)r; return tensor_eq_(a[0].tensor, a[1].tensor); }
@@ -6498,6 +6578,42 @@ static const lt_operator overloads_special_xlogy[] = {
     {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
+static tensor_status call_special_i0e(const lt_value *a, lt_value *r) { return tensor_special_i0e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i0e_out(const lt_value *a, lt_value *r) { return tensor_special_i0e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i0e[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i0e[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i0e[] = {
+    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
+};
+
+static tensor_status call_special_i1(const lt_value *a, lt_value *r) { return tensor_special_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1_out(const lt_value *a, lt_value *r) { return tensor_special_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i1[] = {
+    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
+};
+
+static tensor_status call_special_i1e(const lt_value *a, lt_value *r) { return tensor_special_i1e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1e_out(const lt_value *a, lt_value *r) { return tensor_special_i1e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1e[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i1e[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i1e[] = {
+    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
+};
+
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_xlog1py_scalar(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_special_xlog1py_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -7911,8 +8027,17 @@ const lt_entry lt_entries[] = {
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
-    {"backward", overloads_backward, 1, LT_AS_FUNCTION},
+    {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"removeHook", overloads_remove_hook, 1, LT_AS_FUNCTION},
+    {"popSavedTensorsHooks", overloads_pop_saved_tensors_hooks, 1, LT_AS_FUNCTION},
+    {"getVersion", overloads_get_version, 1, LT_AS_FUNCTION},
+    {"incrementVersion", overloads_increment_version, 1, LT_AS_FUNCTION},
+    {"setDetectAnomaly", overloads_set_detect_anomaly, 1, LT_AS_FUNCTION},
+    {"isAnomalyEnabled", overloads_is_anomaly_enabled, 1, LT_AS_FUNCTION},
+    {"isAnomalyCheckNanEnabled", overloads_is_anomaly_check_nan_enabled, 1, LT_AS_FUNCTION},
+    {"handle", overloads_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"isGrad", overloads_is_grad, 1, LT_AS_FUNCTION},
     {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -8312,6 +8437,9 @@ const lt_entry lt_entries[] = {
     {"special.gammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.gammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i0e", overloads_special_i0e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1", overloads_special_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -10,6 +10,7 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import fft as fft
+from . import func as func
 from . import hdf5 as hdf5
 from . import linalg as linalg
 from . import mps as mps
@@ -26,6 +27,8 @@ from . import testing as testing
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from ._anomaly import is_anomaly_enabled as is_anomaly_enabled
 from ._device import device as device
 from ._dtypes import dtype as dtype
 from ._dtypes import finfo as finfo

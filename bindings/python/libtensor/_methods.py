@@ -162,7 +162,7 @@ class Tensor:
             raise TypeError(f"type(): argument 'dtype' must be a dtype, a legacy class or its name, not {type(dtype).__name__}")
         return self.to(dtype)
 
-    @_direct.getter(_direct.LIST, "tensor_data_ptr")
+    @_direct.getter(_direct.LIST, "tensor_hold")
     def tolist(self):
         """The elements as nested lists of Python numbers.
 

@@ -593,6 +593,180 @@ def autograd_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, all
     """
 
 
+@_operator("grad_fn")
+def grad_fn(input):
+    """The recorded call that made `input`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
+    behind it. Free it with tensor_node_free.
+    """
+
+
+@_operator("gradient_edge", results="node output")
+def gradient_edge(input):
+    """Where the gradient of `input`, which must be wanted, goes: to result `output` of the recorded call that made it, for a leaf to
+    result 0 of the node AccumulateGrad that adds it to `tensor_grad`. Free the node with tensor_node_free.
+    """
+
+
+@_operator("node_name")
+def node_name(input):
+    """The name of the recorded call, such as AddBackward0. Free it with tensor_string_free."""
+
+
+@_operator("node_id")
+def node_id(input):
+    """A number that no other node has as long as this one lives, whatever handle it is asked of."""
+
+
+@_operator("node_weak")
+def node_weak(input):
+    """A handle that does not keep the node: once nothing else does, it can only be freed; what is asked of it then is an error. Free
+    it with tensor_node_free.
+    """
+
+
+@_operator("node_edges")
+def node_edges(input):
+    """The number of operands of the recorded call whose gradients it may compute."""
+
+
+@_operator("node_edge", results="node output")
+def node_edge(input, i):
+    """Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
+    tensor_node_free.
+    """
+
+
+@_operator("node_variable")
+def node_variable(input):
+    """The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes."""
+
+
+@_operator("node_saved")
+def node_saved(input):
+    """What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
+    be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+    """
+
+
+@_operator("node_set_context")
+def node_set_context(input, context, deleter):
+    """Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
+    with `context` when the node goes or gets another one, from whichever thread that happens on.
+    """
+
+
+@_operator("node_context")
+def node_context(input):
+    """The context of node_set_context, or of record_function; NULL for none."""
+
+
+@_operator("register_hook")
+def register_hook(input, hook, context, deleter):
+    """Has `hook` called with the gradient of `input`, which must be wanted, whenever a run has computed it, before it goes on: what
+    the hook makes, of the same shape, dtype and device, takes its place; nothing made leaves it. Hooks are called in the order of
+    their registration. One of a tensor that a recorded call made stays with that call, also when an operator in place gives the
+    tensor another one. `deleter`, which may be NULL, is called once with `context` when the hook is removed, or goes with the
+    tensor or the call; not after an error. The result is the hook's number, for remove_hook.
+    """
+
+
+@_operator("register_post_accumulate_grad_hook")
+def register_post_accumulate_grad_hook(input, hook, context, deleter):
+    """Has `hook` called with `input`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook."""
+
+
+@_operator("node_register_hook")
+def node_register_hook(input, hook, context, deleter):
+    """Has `hook` called when a run has gone through the node, with the gradients of its operands, as many as it may make, and then
+    those of its results. What it makes takes the place of the gradients of operands. See register_hook.
+    """
+
+
+@_operator("node_register_prehook")
+def node_register_prehook(input, hook, context, deleter):
+    """Has `hook` called before a run goes through the node, with the gradients of its results, in whose place comes what it makes.
+    See register_hook.
+    """
+
+
+@_operator("remove_hook")
+def remove_hook(hook):
+    """Removes a hook by its number; nothing where it is gone. A run that is under way may still call it."""
+
+
+@_operator("push_saved_tensors_hooks")
+def push_saved_tensors_hooks(pack, unpack, drop, context, deleter):
+    """From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
+    write to them. Where a gradient needs one, `unpack` makes a tensor again, of the same shape, dtype and device. `drop`, which
+    may be NULL, is called once with what `pack` made when the call that saved it goes or what it saved is freed, and `deleter`,
+    which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
+    popped; both from whichever thread that happens on. After an error neither is called.
+    """
+
+
+@_operator("pop_saved_tensors_hooks")
+def pop_saved_tensors_hooks():
+    """Ends what the thread's last push_saved_tensors_hooks began."""
+
+
+@_operator("record_function")
+def record_function(name, inputs, outputs, constant, saved, materialize, backward, context, deleter):
+    """Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
+    `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
+    those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
+    Those whose positions are in `constant`, and integers, have no gradient. `saved` is kept for `backward`, which gets it by
+    node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
+    may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
+    with tensor_node_free.
+    """
+
+
+@_operator("get_version")
+def get_version(input):
+    """How often operators have written to the storage of `input`; what a recorded call saved must not have changed when its gradient
+    is computed.
+    """
+
+
+@_operator("increment_version")
+def increment_version(input):
+    """Counts a write to the storage of `input` that no operator made."""
+
+
+@_operator("set_detect_anomaly")
+def set_detect_anomaly(enabled, check_nan):
+    """Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
+    the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+    """
+
+
+@_operator("is_anomaly_enabled")
+def is_anomaly_enabled():
+    """Whether set_detect_anomaly has enabled it."""
+
+
+@_operator("is_anomaly_check_nan_enabled")
+def is_anomaly_check_nan_enabled():
+    """Whether NaN is an error where set_detect_anomaly is enabled."""
+
+
+@_operator("set_anomaly_watcher")
+def set_anomaly_watcher(watcher, context):
+    """Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
+    it, and of that in whose derivatives a run has failed. NULL for none.
+    """
+
+
+@_operator("handle")
+def handle(input):
+    """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
+
+
+@_operator("is_grad")
+def is_grad(input, other):
+    """Whether `other` is the gradient of `input` as `grad` gives it: over the same memory, and of the same geometry."""
+
+
 @_operator("eq")
 def eq(input, other, *, out=None):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.

@@ -196,6 +196,33 @@ def xlogy(input, other, *, out=None):
     """
 
 
+@_operator("special.i0e")
+def i0e(input, *, out=None):
+    """The modified Bessel function of the first kind of order 0, times exp(-|`input`|). Integers and bool count as the default dtype.
+
+    >>> torch.special.i0e(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.4658])
+    """
+
+
+@_operator("special.i1")
+def i1(input, *, out=None):
+    """The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+
+    >>> torch.special.i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+
+
+@_operator("special.i1e")
+def i1e(input, *, out=None):
+    """The modified Bessel function of the first kind of order 1, times exp(-|`input`|). Integers and bool count as the default dtype.
+
+    >>> torch.special.i1e(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.2079])
+    """
+
+
 @_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
     """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
@@ -214,4 +241,4 @@ def zeta(input, other, *, out=None):
     """
 
 
-__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"]
+__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "i0e", "i1", "i1e", "xlog1py", "zeta"]

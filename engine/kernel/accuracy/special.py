@@ -16,7 +16,7 @@ import sys
 
 TIERS = ("baseline", "avx2", "avx512")
 DTYPES = {"float32": (24, -149), "float64": (53, -1074)}  # precision, exponent of the least number
-BOUNDS = {"lgamma": 3, "digamma": 7, "i0": 10, "igamma": 2000, "igammac": 300, "special.zeta": 8}
+BOUNDS = {"lgamma": 3, "digamma": 7, "i0": 10, "special.i0e": 12, "special.i1": 10, "special.i1e": 12, "igamma": 2000, "igammac": 300, "special.zeta": 8}
 ZEROS = {"digamma", "lgamma", "logaddexp", "logaddexp2"}
 
 
@@ -45,6 +45,9 @@ FUNCTIONS = {
     "digamma": ([either(spread(0, 4), spread(-9, 0), spread(4, 100), spread(100, 1e6))],
                 lambda mp, x: mp.digamma(x)),
     "i0": ([either(spread(0, 30), spread(-90, 80))], lambda mp, x: mp.besseli(0, x)),
+    "special.i0e": ([either(spread(0, 30), spread(-90, 80))], lambda mp, x: mp.besseli(0, x) * mp.exp(-abs(x))),
+    "special.i1": ([either(spread(0, 30), spread(-90, 80))], lambda mp, x: mp.besseli(1, x)),
+    "special.i1e": ([either(spread(0, 30), spread(-90, 80))], lambda mp, x: mp.besseli(1, x) * mp.exp(-abs(x))),
     "sinc": ([either(spread(0, 1), spread(-30, 30))], lambda mp, x: mp.sincpi(x)),
     "logit": ([either(spread(0, 1), spread(0.4, 0.6))], lambda mp, x: mp.log(x / (1 - x))),
     "rsqrt": ([spread(0, 1e6)], lambda mp, x: 1 / mp.sqrt(x)),

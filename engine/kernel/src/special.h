@@ -105,21 +105,23 @@ inline T polygamma(int64_t n, T x) {
   return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
 }
 
-// I0: its power series (DLMF 10.25.2), and the asymptotic one (DLMF 10.40.1) where that reaches
-// full precision. NaN for an infinity, as in PyTorch.
-inline double bessel_i0(double x) {
+// I0 and I1, or these times exp(-|x|): the power series (DLMF 10.25.2), and the asymptotic one
+// (DLMF 10.40.1) where that reaches full precision. NaN for an infinity where that is not scaled
+// away, as in PyTorch.
+inline double bessel_i(int order, double x, bool scaled) {
+  const double sign = order ? __builtin_copysign(1.0, x) : 1;
   x = __builtin_fabs(x);
-  if (!(x < __builtin_inf())) return __builtin_nan("");
+  if (__builtin_isnan(x) || (__builtin_isinf(x) && !scaled)) return __builtin_nan("");
   double term = 1, sum = 1;
   if (x < 20) {
     const double z = x * x / 4;
-    for (int k = 1; term > kEpsilon * sum; k++) sum += term *= z / (double(k) * k);
-    return sum;
+    for (int k = 1; term > kEpsilon * sum; k++) sum += term *= z / (double(k) * (k + order));
+    return sign * sum * (order ? x / 2 : 1.0) * (scaled ? __builtin_exp(-x) : 1.0);
   }
-  for (int k = 1; k < 40 && term > kEpsilon; k++)
-    sum += term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
-  const double half = __builtin_exp(x / 2);
-  return half * (sum / (__builtin_sqrt(2 * kPi) * __builtin_sqrt(x))) * half;
+  for (int k = 1; k < 40 && __builtin_fabs(term) > kEpsilon; k++)
+    sum += term *= ((2.0 * k - 1) * (2.0 * k - 1) - 4.0 * order) / (8.0 * k * x);
+  const double half = scaled ? 1.0 : __builtin_exp(x / 2);
+  return sign * half * (sum / (__builtin_sqrt(2 * kPi) * __builtin_sqrt(x))) * half;
 }
 
 // x^a e^-x / Gamma(a + 1). For large a by Stirling's series, so that the large exponents cancel

@@ -89,7 +89,10 @@ LT_VECTOR(Erfinv, verfinv(a))
 
 LT_VECTOR(Lgamma, vlgamma(a))
 LT_VECTOR(Digamma, vdigamma(a))
-LT_UNARY(I0, T(bessel_i0(a)))
+LT_UNARY(I0, T(bessel_i(0, a, false)))
+LT_UNARY(I0e, T(bessel_i(0, a, true)))
+LT_UNARY(I1, T(bessel_i(1, a, false)))
+LT_UNARY(I1e, T(bessel_i(1, a, true)))
 LT_BINARY(Igamma, T(incomplete_gamma(a, b, false)))
 LT_BINARY(Igammac, T(incomplete_gamma(a, b, true)))
 LT_BINARY(Zeta, T(hurwitz_zeta(a, b)))
@@ -120,10 +123,19 @@ struct Mvlgamma {
 }  // namespace lt
 
 LT_UNIT(special){
-    {"erf", "T>T", LT_FLOATING(Erf)},           {"erfc", "T>T", LT_FLOATING(Erfc)},
-    {"erfinv", "T>T", LT_FLOATING(Erfinv)},     {"lgamma", "T>T", LT_FLOATING(Lgamma)},
-    {"digamma", "T>T", LT_FLOATING(Digamma)},   {"i0", "T>T", LT_FLOATING(I0)},
-    {"igamma", "T>TT", LT_FLOATING(Igamma)},    {"igammac", "T>TT", LT_FLOATING(Igammac)},
-    {"zeta", "T>TT", LT_FLOATING(Zeta)},        {"polygamma", "T>T", LT_FLOATING(Polygamma)},
-    {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)}, LT_END,
+    {"erf", "T>T", LT_FLOATING(Erf)},
+    {"erfc", "T>T", LT_FLOATING(Erfc)},
+    {"erfinv", "T>T", LT_FLOATING(Erfinv)},
+    {"lgamma", "T>T", LT_FLOATING(Lgamma)},
+    {"digamma", "T>T", LT_FLOATING(Digamma)},
+    {"i0", "T>T", LT_FLOATING(I0)},
+    {"igamma", "T>TT", LT_FLOATING(Igamma)},
+    {"igammac", "T>TT", LT_FLOATING(Igammac)},
+    {"zeta", "T>TT", LT_FLOATING(Zeta)},
+    {"polygamma", "T>T", LT_FLOATING(Polygamma)},
+    {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)},
+    {"i0e", "T>T", LT_FLOATING(I0e)},
+    {"i1", "T>T", LT_FLOATING(I1)},
+    {"i1e", "T>T", LT_FLOATING(I1e)},
+    LT_END,
 };
