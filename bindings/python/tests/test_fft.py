@@ -209,7 +209,7 @@ def test_signals_come_back(dtype):
     [
         (lambda x: torch.stft(x, 8), RuntimeError, "return_complex"),
         (lambda x: torch.stft(x.int(), 8, return_complex=True), RuntimeError, "floating point or complex values, got int32"),
-        (lambda x: torch.stft(x[None, None], 8, return_complex=True), RuntimeError, r"1D or 2D tensor, got shape \[1, 1, 20\]"),
+        (lambda x: torch.stft(x[None, None], 8, return_complex=True), RuntimeError, r"1D or 2D tensor, got shape \[1 1 20\]"),
         (lambda x: torch.stft(x, 80, return_complex=True), RuntimeError, r"padding \(40, 40\)"),
         (lambda x: torch.stft(x, 30, center=False, return_complex=True), RuntimeError, "n_fft=30"),
         (lambda x: torch.stft(x, 8, hop_length=0, return_complex=True), RuntimeError, "hop_length=0"),
