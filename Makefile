@@ -23,6 +23,7 @@ help: ## List the targets
 
 demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
+	@PYTHON=$(PYTHON) examples/spectrogram/run
 
 test: tools test-go test-c test-install test-python test-node test-docs laws ## Do all set-up and run every suite
 

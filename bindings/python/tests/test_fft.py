@@ -65,7 +65,7 @@ def test_the_number_of_threads_does_not_change_a_bit(n, lines):
     finally:
         torch.set_num_threads(before)
     for other in results[1:]:
-        assert all(torch.equal(a, b) for a, b in zip(results[0], other))
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
 def test_results_lie_in_memory_as_pytorchs_do():

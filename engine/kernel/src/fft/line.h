@@ -139,8 +139,8 @@ void convolve(const char *base, const Plan &p, T *work, T more_re, T more_im, ch
   for (; i + N <= inner.n; i += N)
     store_complex(work + 2 * i, load_complex(work + 2 * i) * load_complex(spectrum + 2 * i));
   for (; i < inner.n; i++) {
-    const Complex<T> z = Complex<T>(work[2 * i], work[2 * i + 1]) *
-                         Complex<T>(spectrum[2 * i], spectrum[2 * i + 1]);
+    const Complex<T> z =
+        Complex<T>(work[2 * i], work[2 * i + 1]) * Complex<T>(spectrum[2 * i], spectrum[2 * i + 1]);
     work[2 * i] = z.re;
     work[2 * i + 1] = z.im;
   }
@@ -174,7 +174,8 @@ void transform_rader(const char *base, const Plan &p, const T *in, T *out, bool 
   }
 }
 
-// With c[i] = w^(i^2 / 2), X[k] is c[k] times the convolution of x[i] c[i] with the conjugates of c.
+// With c[i] = w^(i^2 / 2), X[k] is c[k] times the convolution of x[i] c[i] with the conjugates of
+// c.
 template <class T>
 void transform_chirp(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
                      char *shared, char *own) {
@@ -207,10 +208,9 @@ void transform_line(const char *base, const Plan &p, const T *in, T *out, bool s
     case kChirp:
       return transform_chirp(base, p, in, out, swap, scale, shared, own);
   }
-  transform_columns<T>(base, p, in, swap, (T *)shared, own, 0, groups_of<T>(p.rows.n),
-                       ahead);
-  transform_rows<T>(base, p, (const T *)shared, out, swap, scale, own, 0,
-                    groups_of<T>(p.columns.n), ahead);
+  transform_columns<T>(base, p, in, swap, (T *)shared, own, 0, groups_of<T>(p.rows.n), ahead);
+  transform_rows<T>(base, p, (const T *)shared, out, swap, scale, own, 0, groups_of<T>(p.columns.n),
+                    ahead);
 }
 
 // The transform of the numbers that a convolution is with, whose inverse needs no factor any more.

@@ -25,8 +25,7 @@ struct FftPlan {
     a->plan_bytes = room.used;
     if (!a->plan) return;
     a->own_bytes = own_bytes<T>(room.base, p);
-    a->shared_bytes =
-        p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
+    a->shared_bytes = p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
     a->groups[0] = p.scheme == kLine ? groups_of<T>(p.rows.n) : 0;
     a->groups[1] = p.scheme == kLine ? groups_of<T>(p.columns.n) : 0;
     a->unfinished = p.scheme == kRader || p.scheme == kChirp;
@@ -95,7 +94,8 @@ struct Line {
   void finish() {
     if (f.kind == LT_FFT_REAL) {
       if (to != made) return;
-      for (int64_t i = 0; i < f.n; i++) memcpy(out + i * f.out_step, halved ? to + i : to + 2 * i, sizeof(T));
+      for (int64_t i = 0; i < f.n; i++)
+        memcpy(out + i * f.out_step, halved ? to + i : to + 2 * i, sizeof(T));
       return;
     }
     if (halved) unpack_line(to, h, roots);
@@ -135,8 +135,8 @@ struct Fft {
           return transform_columns<T>(base, p, line.from, line.swap, (T *)line.turned,
                                       (char *)f->own, f->begin, f->end, {});
         case LT_FFT_ROWS:
-          return transform_rows<T>(base, p, (const T *)line.turned, line.to, line.swap,
-                                   T(f->scale), (char *)f->own, f->begin, f->end, {});
+          return transform_rows<T>(base, p, (const T *)line.turned, line.to, line.swap, T(f->scale),
+                                   (char *)f->own, f->begin, f->end, {});
       }
       return line.finish();
     }
