@@ -109,7 +109,7 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 // reason is the error of a function of the program's that has failed.
 func reason(code C.int32_t) error {
 	text := C.GoString(C.tensor_last_error())
-	if code < 0 || code > C.TENSOR_ERROR_CALLBACK {
+	if code < 0 || code > C.TENSOR_ERROR_LINALG {
 		return status.Runtimef("a function that the library called returned %d, which is no tensor_status", code)
 	}
 	if text == "" {

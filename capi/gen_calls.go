@@ -1001,6 +1001,299 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // constant_pad_nd
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // linalg.matmul
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgCross(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // linalg.cross
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgDiagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // linalg.diagonal
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgVecdot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // linalg.vecdot
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMultiDot(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // linalg.multi_dot
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}, // chain_matmul
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_power
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // matrix_power
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixExp(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_exp
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixExp(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // matrix_exp
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgVander(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // linalg.vander
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgTensorinv(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // linalg.tensorinv
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgTensorsolve(f.out(0), f.tensor(0), f.tensor(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // linalg.tensorsolve
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgCholeskyEx(f.out(0), f.out(1), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.cholesky_ex
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}, // linalg.cholesky
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}, // cholesky
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.LinalgLuFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1, r2)
+	}, // linalg.lu_factor_ex
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgLuFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.lu_factor
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1, r2)
+	}, // linalg.lu
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.LuUnpack(f.out(0), f.out(1), f.out(2), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // lu_unpack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // pivots_permutation
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.LinalgLdlFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1, r2)
+	}, // linalg.ldl_factor_ex
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgLdlFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.ldl_factor
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Geqrf(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // geqrf
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgQr(f.out(0), f.out(1), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.qr
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Qr(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // qr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // linalg.householder_product
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // orgqr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Ormqr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	}, // ormqr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixSqrth(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_sqrth
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.polar
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // linalg.det
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // det
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.slogdet
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // slogdet
+	func(c aten.Ctx, f frame) error { r0, err := c.Logdet(f.tensor(0)); return f.setTensors(err, r0) }, // logdet
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgVectorNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // linalg.vector_norm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_norm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixNormStrOrd(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_norm.str_ord
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // linalg.norm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgNormOrdStr(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // linalg.norm.ord_str
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FrobeniusNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // frobenius_norm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NuclearNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // nuclear_norm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgCond(f.out(0), f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // linalg.cond
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgCondPStr(f.out(0), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0)
+	}, // linalg.cond.p_str
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixRank(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_rank
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixRankAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_rank.atol_rtol_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixRankTol(f.out(0), f.tensor(0), f.float(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_rank.tol
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgMatrixRankTolTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // linalg.matrix_rank.tol_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgPinv(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // linalg.pinv
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgPinvAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // linalg.pinv.atol_rtol_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgPinvRcond(f.out(0), f.tensor(0), f.float(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // linalg.pinv.rcond
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgPinvRcondTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // linalg.pinv.rcond_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Pinverse(f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	}, // pinverse
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgSolveEx(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.solve_ex
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgSolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // linalg.solve
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgInvEx(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.inv_ex
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // linalg.inv
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // inverse
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	}, // linalg.solve_triangular
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.TriangularSolve(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	}, // triangular_solve
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	}, // linalg.lu_solve
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	}, // lu_solve
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // cholesky_solve
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CholeskyInverse(f.out(0), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}, // cholesky_inverse
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgLdlSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // linalg.ldl_solve
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, r3, err := c.LinalgLstsq(f.out(0), f.out(1), f.out(2), f.out(3), f.tensor(0), f.tensor(1), f.floatOptional(2), f.strOptional(3))
+		return f.setTensors(err, r0, r1, r2, r3)
+	}, // linalg.lstsq
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgEigh(f.out(0), f.out(1), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.eigh
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgEigvalsh(f.out(0), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0)
+	}, // linalg.eigvalsh
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.LinalgEig(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // linalg.eig
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgEigvals(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // linalg.eigvals
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.LinalgSvd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.strOptional(2))
+		return f.setTensors(err, r0, r1, r2)
+	}, // linalg.svd
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.Svd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1, r2)
+	}, // svd
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LinalgSvdvals(f.out(0), f.tensor(0), f.strOptional(1))
+		return f.setTensors(err, r0)
+	}, // linalg.svdvals
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_and
@@ -1802,6 +2095,131 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.zeta
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // special.softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // special.log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // special.logsumexp
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.entr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.erfcx
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.ndtr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.log_ndtr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.ndtri
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_j0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_j1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_y0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_y1
+	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.modified_bessel_i0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_k0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_k1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.scaled_modified_bessel_k0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.scaled_modified_bessel_k1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.spherical_bessel_j0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.airy_ai
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_t
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_u
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_v
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_w
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.hermite_polynomial_h
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.hermite_polynomial_he
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.laguerre_polynomial_l
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.legendre_polynomial_p
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_t
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_u
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_v
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_w
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)

@@ -1335,1482 +1335,1389 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logical_and", "out");
+TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "linalg.matmul", "out");
   lt_value a[2];
   lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  tensor_status status = lt_invoke(&frame, "logical_and");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matmul", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.matmul", "other");
+  tensor_status status = lt_invoke(&frame, "linalg.matmul");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 302, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  tensor_status status = lt_invoke(&frame, "logical_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+TENSOR_API tensor_status tensor_linalg_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 302, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  LT_OUTPUT(frame.out[0], out, "logical_and", "out");
-  tensor_status status = lt_invoke(&frame, "logical_and");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matmul", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.matmul", "other");
+  LT_OUTPUT(frame.out[0], out, "linalg.matmul", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matmul");
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logical_or", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "linalg.cross", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  tensor_status status = lt_invoke(&frame, "logical_or");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cross", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.cross", "other");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "linalg.cross");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 303, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  tensor_status status = lt_invoke(&frame, "logical_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
+  lt_value a[3];
   lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  LT_OUTPUT(frame.out[0], out, "logical_or", "out");
-  tensor_status status = lt_invoke(&frame, "logical_or");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cross", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.cross", "other");
+  a[2].i = dim;
+  LT_OUTPUT(frame.out[0], out, "linalg.cross", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.cross");
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logical_xor", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_diagonal(const tensor_t *A, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
+  LT_RESULT(out, "linalg.diagonal", "out");
+  lt_value a[4];
   lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.diagonal", "A");
+  a[1].i = offset;
+  a[2].i = dim1;
+  a[3].i = dim2;
+  tensor_status status = lt_invoke(&frame, "linalg.diagonal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  LT_OUTPUT(frame.out[0], out, "logical_xor", "out");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "logical_not", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_vecdot(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "linalg.vecdot", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  tensor_status status = lt_invoke(&frame, "logical_not");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "linalg.vecdot", "x");
+  LT_REQUIRED(a[1], y, LT_TENSOR, "linalg.vecdot", "y");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "linalg.vecdot");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 305, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  tensor_status status = lt_invoke(&frame, "logical_not");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_vecdot_out(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t *out) {
+  lt_value a[3];
   lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  LT_OUTPUT(frame.out[0], out, "logical_not", "out");
-  tensor_status status = lt_invoke(&frame, "logical_not");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "linalg.vecdot", "x");
+  LT_REQUIRED(a[1], y, LT_TENSOR, "linalg.vecdot", "y");
+  a[2].i = dim;
+  LT_OUTPUT(frame.out[0], out, "linalg.vecdot", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.vecdot");
   return status;
 }
 
-TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_and", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_and", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "bitwise_not", "out");
+TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "linalg.multi_dot", "out");
   lt_value a[1];
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "linalg.multi_dot", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "linalg.multi_dot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "linalg.multi_dot", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_OUTPUT(frame.out[0], out, "linalg.multi_dot", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.multi_dot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out) {
+  LT_RESULT(out, "chain_matmul", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(matrices, matrices_len, false, "chain_matmul", "matrices"); a[0].list.data = matrices, a[0].list.length = matrices_len;
+  tensor_status status = lt_invoke(&frame, "chain_matmul");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  LT_LIST(matrices, matrices_len, false, "chain_matmul", "matrices"); a[0].list.data = matrices, a[0].list.length = matrices_len;
+  LT_OUTPUT(frame.out[0], out, "chain_matmul", "out");
+  tensor_status status = lt_invoke(&frame, "chain_matmul");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_power(const tensor_t *self, int64_t n, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_power", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_power", "self");
+  a[1].i = n;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_power");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_power", "self");
+  a[1].i = n;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_power", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_power");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_matrix_power(const tensor_t *self, int64_t n, tensor_t **out) {
+  LT_RESULT(out, "matrix_power", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matrix_power", "self");
+  a[1].i = n;
+  tensor_status status = lt_invoke(&frame, "matrix_power");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out) {
+  lt_value a[2];
   lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  LT_OUTPUT(frame.out[0], out, "bitwise_not", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matrix_power", "self");
+  a[1].i = n;
+  LT_OUTPUT(frame.out[0], out, "matrix_power", "out");
+  tensor_status status = lt_invoke(&frame, "matrix_power");
   return status;
 }
 
-TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_left_shift", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_matrix_exp(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_exp", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_exp", "self");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_exp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_left_shift", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 310, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 310, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_left_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_left_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_right_shift", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_matrix_exp(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "matrix_exp", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matrix_exp", "self");
+  tensor_status status = lt_invoke(&frame, "matrix_exp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_right_shift", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 311, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 311, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_right_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_right_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "matmul", "out");
+TENSOR_API tensor_status tensor_linalg_vander(const tensor_t *x, int64_t N, tensor_t **out) {
+  LT_RESULT(out, "linalg.vander", "out");
   lt_value a[2];
   lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
-  tensor_status status = lt_invoke(&frame, "matmul");
+  LT_REQUIRED(a[0], x, LT_TENSOR, "linalg.vander", "x");
+  a[1].i = N;
+  tensor_status status = lt_invoke(&frame, "linalg.vander");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
-  LT_OUTPUT(frame.out[0], out, "matmul", "out");
-  tensor_status status = lt_invoke(&frame, "matmul");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
-  LT_RESULT(out, "mm", "out");
+TENSOR_API tensor_status tensor_linalg_tensorinv(const tensor_t *self, int64_t ind, tensor_t **out) {
+  LT_RESULT(out, "linalg.tensorinv", "out");
   lt_value a[2];
   lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
-  tensor_status status = lt_invoke(&frame, "mm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorinv", "self");
+  a[1].i = ind;
+  tensor_status status = lt_invoke(&frame, "linalg.tensorinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+TENSOR_API tensor_status tensor_linalg_tensorinv_out(const tensor_t *self, int64_t ind, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
-  LT_OUTPUT(frame.out[0], out, "mm", "out");
-  tensor_status status = lt_invoke(&frame, "mm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorinv", "self");
+  a[1].i = ind;
+  LT_OUTPUT(frame.out[0], out, "linalg.tensorinv", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.tensorinv");
   return status;
 }
 
-TENSOR_API tensor_status tensor_spmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
-  LT_RESULT(out, "spmm", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_tensorsolve(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t **out) {
+  LT_RESULT(out, "linalg.tensorsolve", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "spmm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "spmm", "mat2");
-  tensor_status status = lt_invoke(&frame, "spmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorsolve", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.tensorsolve", "other");
+  LT_SPAN(dims, dims_len, "linalg.tensorsolve", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
+  tensor_status status = lt_invoke(&frame, "linalg.tensorsolve");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_tensorsolve_out(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t *out) {
+  lt_value a[3];
   lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "spmm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "spmm", "mat2");
-  LT_OUTPUT(frame.out[0], out, "spmm", "out");
-  tensor_status status = lt_invoke(&frame, "spmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorsolve", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.tensorsolve", "other");
+  LT_SPAN(dims, dims_len, "linalg.tensorsolve", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
+  LT_OUTPUT(frame.out[0], out, "linalg.tensorsolve", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.tensorsolve");
   return status;
 }
 
-TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
-  LT_RESULT(out, "bmm", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_cholesky_ex(const tensor_t *self, bool upper, bool check_errors, tensor_t **L, tensor_t **info) {
+  LT_RESULT(L, "linalg.cholesky_ex", "L");
+  LT_RESULT(info, "linalg.cholesky_ex", "info");
+  lt_value a[3];
   lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
-  tensor_status status = lt_invoke(&frame, "bmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cholesky_ex", "self");
+  a[1].i = upper;
+  a[2].i = check_errors;
+  tensor_status status = lt_invoke(&frame, "linalg.cholesky_ex");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *L = (tensor_t *)frame.results[0].pointer;
+    *info = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_cholesky_ex_out(const tensor_t *self, bool upper, bool check_errors, tensor_t *L, tensor_t *info) {
+  lt_value a[3];
   lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
-  LT_OUTPUT(frame.out[0], out, "bmm", "out");
-  tensor_status status = lt_invoke(&frame, "bmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cholesky_ex", "self");
+  a[1].i = upper;
+  a[2].i = check_errors;
+  LT_OUTPUT(frame.out[0], L, "linalg.cholesky_ex", "L");
+  LT_OUTPUT(frame.out[1], info, "linalg.cholesky_ex", "info");
+  tensor_status status = lt_invoke(&frame, "linalg.cholesky_ex");
   return status;
 }
 
-TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
-  LT_RESULT(out, "mv", "out");
+TENSOR_API tensor_status tensor_linalg_cholesky(const tensor_t *self, bool upper, tensor_t **out) {
+  LT_RESULT(out, "linalg.cholesky", "out");
   lt_value a[2];
   lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
-  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
-  tensor_status status = lt_invoke(&frame, "mv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cholesky", "self");
+  a[1].i = upper;
+  tensor_status status = lt_invoke(&frame, "linalg.cholesky");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
+TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool upper, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
-  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
-  LT_OUTPUT(frame.out[0], out, "mv", "out");
-  tensor_status status = lt_invoke(&frame, "mv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cholesky", "self");
+  a[1].i = upper;
+  LT_OUTPUT(frame.out[0], out, "linalg.cholesky", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.cholesky");
   return status;
 }
 
-TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
-  LT_RESULT(out, "dot", "out");
+TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out) {
+  LT_RESULT(out, "cholesky", "out");
   lt_value a[2];
   lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
-  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
-  tensor_status status = lt_invoke(&frame, "dot");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cholesky", "self");
+  a[1].i = upper;
+  tensor_status status = lt_invoke(&frame, "cholesky");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
+TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
-  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
-  LT_OUTPUT(frame.out[0], out, "dot", "out");
-  tensor_status status = lt_invoke(&frame, "dot");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cholesky", "self");
+  a[1].i = upper;
+  LT_OUTPUT(frame.out[0], out, "cholesky", "out");
+  tensor_status status = lt_invoke(&frame, "cholesky");
   return status;
 }
 
-TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "vdot", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_lu_factor_ex(const tensor_t *A, bool pivot, bool check_errors, tensor_t **LU, tensor_t **pivots, tensor_t **info) {
+  LT_RESULT(LU, "linalg.lu_factor_ex", "LU");
+  LT_RESULT(pivots, "linalg.lu_factor_ex", "pivots");
+  LT_RESULT(info, "linalg.lu_factor_ex", "info");
+  lt_value a[3];
   lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
-  tensor_status status = lt_invoke(&frame, "vdot");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu_factor_ex", "A");
+  a[1].i = pivot;
+  a[2].i = check_errors;
+  tensor_status status = lt_invoke(&frame, "linalg.lu_factor_ex");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *LU = (tensor_t *)frame.results[0].pointer;
+    *pivots = (tensor_t *)frame.results[1].pointer;
+    *info = (tensor_t *)frame.results[2].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool pivot, bool check_errors, tensor_t *LU, tensor_t *pivots, tensor_t *info) {
+  lt_value a[3];
   lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
-  LT_OUTPUT(frame.out[0], out, "vdot", "out");
-  tensor_status status = lt_invoke(&frame, "vdot");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu_factor_ex", "A");
+  a[1].i = pivot;
+  a[2].i = check_errors;
+  LT_OUTPUT(frame.out[0], LU, "linalg.lu_factor_ex", "LU");
+  LT_OUTPUT(frame.out[1], pivots, "linalg.lu_factor_ex", "pivots");
+  LT_OUTPUT(frame.out[2], info, "linalg.lu_factor_ex", "info");
+  tensor_status status = lt_invoke(&frame, "linalg.lu_factor_ex");
   return status;
 }
 
-TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "inner", "out");
+TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots) {
+  LT_RESULT(LU, "linalg.lu_factor", "LU");
+  LT_RESULT(pivots, "linalg.lu_factor", "pivots");
   lt_value a[2];
   lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
-  tensor_status status = lt_invoke(&frame, "inner");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu_factor", "A");
+  a[1].i = pivot;
+  tensor_status status = lt_invoke(&frame, "linalg.lu_factor");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *LU = (tensor_t *)frame.results[0].pointer;
+    *pivots = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots) {
   lt_value a[2];
   lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
-  LT_OUTPUT(frame.out[0], out, "inner", "out");
-  tensor_status status = lt_invoke(&frame, "inner");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu_factor", "A");
+  a[1].i = pivot;
+  LT_OUTPUT(frame.out[0], LU, "linalg.lu_factor", "LU");
+  LT_OUTPUT(frame.out[1], pivots, "linalg.lu_factor", "pivots");
+  tensor_status status = lt_invoke(&frame, "linalg.lu_factor");
   return status;
 }
 
-TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
-  LT_RESULT(out, "outer", "out");
+TENSOR_API tensor_status tensor_linalg_lu(const tensor_t *A, bool pivot, tensor_t **P, tensor_t **L, tensor_t **U) {
+  LT_RESULT(P, "linalg.lu", "P");
+  LT_RESULT(L, "linalg.lu", "L");
+  LT_RESULT(U, "linalg.lu", "U");
   lt_value a[2];
   lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
-  tensor_status status = lt_invoke(&frame, "outer");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu", "A");
+  a[1].i = pivot;
+  tensor_status status = lt_invoke(&frame, "linalg.lu");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *P = (tensor_t *)frame.results[0].pointer;
+    *L = (tensor_t *)frame.results[1].pointer;
+    *U = (tensor_t *)frame.results[2].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
+TENSOR_API tensor_status tensor_linalg_lu_out(const tensor_t *A, bool pivot, tensor_t *P, tensor_t *L, tensor_t *U) {
   lt_value a[2];
   lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
-  LT_OUTPUT(frame.out[0], out, "outer", "out");
-  tensor_status status = lt_invoke(&frame, "outer");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu", "A");
+  a[1].i = pivot;
+  LT_OUTPUT(frame.out[0], P, "linalg.lu", "P");
+  LT_OUTPUT(frame.out[1], L, "linalg.lu", "L");
+  LT_OUTPUT(frame.out[2], U, "linalg.lu", "U");
+  tensor_status status = lt_invoke(&frame, "linalg.lu");
   return status;
 }
 
-TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
-  LT_RESULT(out, "ger", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_lu_unpack(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t **P, tensor_t **L, tensor_t **U) {
+  LT_RESULT(P, "lu_unpack", "P");
+  LT_RESULT(L, "lu_unpack", "L");
+  LT_RESULT(U, "lu_unpack", "U");
+  lt_value a[4];
   lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
-  tensor_status status = lt_invoke(&frame, "ger");
+  LT_REQUIRED(a[0], LU_data, LT_TENSOR, "lu_unpack", "LU_data");
+  LT_REQUIRED(a[1], LU_pivots, LT_TENSOR, "lu_unpack", "LU_pivots");
+  a[2].i = unpack_data;
+  a[3].i = unpack_pivots;
+  tensor_status status = lt_invoke(&frame, "lu_unpack");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *P = (tensor_t *)frame.results[0].pointer;
+    *L = (tensor_t *)frame.results[1].pointer;
+    *U = (tensor_t *)frame.results[2].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
-  lt_value a[2];
+TENSOR_API tensor_status tensor_lu_unpack_out(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t *P, tensor_t *L, tensor_t *U) {
+  lt_value a[4];
   lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
-  LT_OUTPUT(frame.out[0], out, "ger", "out");
-  tensor_status status = lt_invoke(&frame, "ger");
+  LT_REQUIRED(a[0], LU_data, LT_TENSOR, "lu_unpack", "LU_data");
+  LT_REQUIRED(a[1], LU_pivots, LT_TENSOR, "lu_unpack", "LU_pivots");
+  a[2].i = unpack_data;
+  a[3].i = unpack_pivots;
+  LT_OUTPUT(frame.out[0], P, "lu_unpack", "P");
+  LT_OUTPUT(frame.out[1], L, "lu_unpack", "L");
+  LT_OUTPUT(frame.out[2], U, "lu_unpack", "U");
+  tensor_status status = lt_invoke(&frame, "lu_unpack");
   return status;
 }
 
-TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addmm", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_pivots_permutation(const tensor_t *pivots, int64_t n, tensor_t **out) {
+  LT_RESULT(out, "pivots_permutation", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
-  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
-  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
-  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmm");
+  LT_REQUIRED(a[0], pivots, LT_TENSOR, "pivots_permutation", "pivots");
+  a[1].i = n;
+  tensor_status status = lt_invoke(&frame, "pivots_permutation");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
-  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
-  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
-  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
-  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
-  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
-  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addmm", "out");
-  tensor_status status = lt_invoke(&frame, "addmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "baddbmm", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool hermitian, bool check_errors, tensor_t **LD, tensor_t **pivots, tensor_t **info) {
+  LT_RESULT(LD, "linalg.ldl_factor_ex", "LD");
+  LT_RESULT(pivots, "linalg.ldl_factor_ex", "pivots");
+  LT_RESULT(info, "linalg.ldl_factor_ex", "info");
+  lt_value a[3];
   lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "baddbmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor_ex", "self");
+  a[1].i = hermitian;
+  a[2].i = check_errors;
+  tensor_status status = lt_invoke(&frame, "linalg.ldl_factor_ex");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *LD = (tensor_t *)frame.results[0].pointer;
+    *pivots = (tensor_t *)frame.results[1].pointer;
+    *info = (tensor_t *)frame.results[2].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 323, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "baddbmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info) {
+  lt_value a[3];
   lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "baddbmm", "out");
-  tensor_status status = lt_invoke(&frame, "baddbmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor_ex", "self");
+  a[1].i = hermitian;
+  a[2].i = check_errors;
+  LT_OUTPUT(frame.out[0], LD, "linalg.ldl_factor_ex", "LD");
+  LT_OUTPUT(frame.out[1], pivots, "linalg.ldl_factor_ex", "pivots");
+  LT_OUTPUT(frame.out[2], info, "linalg.ldl_factor_ex", "info");
+  tensor_status status = lt_invoke(&frame, "linalg.ldl_factor_ex");
   return status;
 }
 
-TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addbmm", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_ldl_factor(const tensor_t *self, bool hermitian, tensor_t **LD, tensor_t **pivots) {
+  LT_RESULT(LD, "linalg.ldl_factor", "LD");
+  LT_RESULT(pivots, "linalg.ldl_factor", "pivots");
+  lt_value a[2];
   lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addbmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor", "self");
+  a[1].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.ldl_factor");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *LD = (tensor_t *)frame.results[0].pointer;
+    *pivots = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 324, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addbmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_ldl_factor_out(const tensor_t *self, bool hermitian, tensor_t *LD, tensor_t *pivots) {
+  lt_value a[2];
   lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addbmm", "out");
-  tensor_status status = lt_invoke(&frame, "addbmm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor", "self");
+  a[1].i = hermitian;
+  LT_OUTPUT(frame.out[0], LD, "linalg.ldl_factor", "LD");
+  LT_OUTPUT(frame.out[1], pivots, "linalg.ldl_factor", "pivots");
+  tensor_status status = lt_invoke(&frame, "linalg.ldl_factor");
   return status;
 }
 
-TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addmv", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_geqrf(const tensor_t *self, tensor_t **a_, tensor_t **tau) {
+  LT_RESULT(a_, "geqrf", "a");
+  LT_RESULT(tau, "geqrf", "tau");
+  lt_value a[1];
   lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
-  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
-  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
-  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "geqrf", "self");
+  tensor_status status = lt_invoke(&frame, "geqrf");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *a_ = (tensor_t *)frame.results[0].pointer;
+    *tau = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 325, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
-  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
-  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
-  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmv");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_geqrf_out(const tensor_t *self, tensor_t *a_, tensor_t *tau) {
+  lt_value a[1];
   lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
-  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
-  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
-  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addmv", "out");
-  tensor_status status = lt_invoke(&frame, "addmv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "geqrf", "self");
+  LT_OUTPUT(frame.out[0], a_, "geqrf", "a");
+  LT_OUTPUT(frame.out[1], tau, "geqrf", "tau");
+  tensor_status status = lt_invoke(&frame, "geqrf");
   return status;
 }
 
-TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addr", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, tensor_t **Q, tensor_t **R) {
+  LT_RESULT(Q, "linalg.qr", "Q");
+  LT_RESULT(R, "linalg.qr", "R");
+  lt_value a[2];
   lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
-  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
-  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
-  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addr");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.qr", "A");
+  LT_TEXT(mode, "linalg.qr", "mode"); a[1].text = mode;
+  tensor_status status = lt_invoke(&frame, "linalg.qr");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *Q = (tensor_t *)frame.results[0].pointer;
+    *R = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 326, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
-  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
-  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
-  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addr");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R) {
+  lt_value a[2];
   lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
-  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
-  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
-  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addr", "out");
-  tensor_status status = lt_invoke(&frame, "addr");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.qr", "A");
+  LT_TEXT(mode, "linalg.qr", "mode"); a[1].text = mode;
+  LT_OUTPUT(frame.out[0], Q, "linalg.qr", "Q");
+  LT_OUTPUT(frame.out[1], R, "linalg.qr", "R");
+  tensor_status status = lt_invoke(&frame, "linalg.qr");
   return status;
 }
 
-TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
-  LT_RESULT(out, "einsum", "out");
+TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R) {
+  LT_RESULT(Q, "qr", "Q");
+  LT_RESULT(R, "qr", "R");
   lt_value a[2];
   lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
-  LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "einsum");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "qr", "self");
+  a[1].i = some;
+  tensor_status status = lt_invoke(&frame, "qr");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *Q = (tensor_t *)frame.results[0].pointer;
+    *R = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
-  LT_RESULT(out, "tensordot", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R) {
+  lt_value a[2];
+  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "qr", "self");
+  a[1].i = some;
+  LT_OUTPUT(frame.out[0], Q, "qr", "Q");
+  LT_OUTPUT(frame.out[1], R, "qr", "R");
+  tensor_status status = lt_invoke(&frame, "qr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_householder_product(const tensor_t *input, const tensor_t *tau, tensor_t **out) {
+  LT_RESULT(out, "linalg.householder_product", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
-  a[2].i = dims;
-  tensor_status status = lt_invoke(&frame, "tensordot");
+  LT_REQUIRED(a[0], input, LT_TENSOR, "linalg.householder_product", "input");
+  LT_REQUIRED(a[1], tau, LT_TENSOR, "linalg.householder_product", "tau");
+  tensor_status status = lt_invoke(&frame, "linalg.householder_product");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
-  lt_value a[3];
+TENSOR_API tensor_status tensor_linalg_householder_product_out(const tensor_t *input, const tensor_t *tau, tensor_t *out) {
+  lt_value a[2];
   lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
-  a[2].i = dims;
-  LT_OUTPUT(frame.out[0], out, "tensordot", "out");
-  tensor_status status = lt_invoke(&frame, "tensordot");
+  LT_REQUIRED(a[0], input, LT_TENSOR, "linalg.householder_product", "input");
+  LT_REQUIRED(a[1], tau, LT_TENSOR, "linalg.householder_product", "tau");
+  LT_OUTPUT(frame.out[0], out, "linalg.householder_product", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.householder_product");
   return status;
 }
 
-TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
-  LT_RESULT(out, "tensordot.dims", "out");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_orgqr(const tensor_t *self, const tensor_t *tau, tensor_t **out) {
+  LT_RESULT(out, "orgqr", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
-  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
-  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "orgqr", "self");
+  LT_REQUIRED(a[1], tau, LT_TENSOR, "orgqr", "tau");
+  tensor_status status = lt_invoke(&frame, "orgqr");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
-  lt_value a[4];
+TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *tau, tensor_t *out) {
+  lt_value a[2];
   lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
-  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
-  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
-  LT_OUTPUT(frame.out[0], out, "tensordot.dims", "out");
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "orgqr", "self");
+  LT_REQUIRED(a[1], tau, LT_TENSOR, "orgqr", "tau");
+  LT_OUTPUT(frame.out[0], out, "orgqr", "out");
+  tensor_status status = lt_invoke(&frame, "orgqr");
   return status;
 }
 
-TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "kron", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_ormqr(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t **out) {
+  LT_RESULT(out, "ormqr", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "kron", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "kron", "other");
-  tensor_status status = lt_invoke(&frame, "kron");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ormqr", "self");
+  LT_REQUIRED(a[1], tau, LT_TENSOR, "ormqr", "tau");
+  LT_REQUIRED(a[2], other, LT_TENSOR, "ormqr", "other");
+  a[3].i = left;
+  a[4].i = transpose;
+  tensor_status status = lt_invoke(&frame, "ormqr");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
+TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t *out) {
+  lt_value a[5];
   lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "kron", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "kron", "other");
-  LT_OUTPUT(frame.out[0], out, "kron", "out");
-  tensor_status status = lt_invoke(&frame, "kron");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ormqr", "self");
+  LT_REQUIRED(a[1], tau, LT_TENSOR, "ormqr", "tau");
+  LT_REQUIRED(a[2], other, LT_TENSOR, "ormqr", "other");
+  a[3].i = left;
+  a[4].i = transpose;
+  LT_OUTPUT(frame.out[0], out, "ormqr", "out");
+  tensor_status status = lt_invoke(&frame, "ormqr");
   return status;
 }
 
-TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out) {
-  LT_RESULT(out, "cdist", "out");
-  lt_value a[4];
+TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_sqrth", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], x1, LT_TENSOR, "cdist", "x1");
-  LT_REQUIRED(a[1], x2, LT_TENSOR, "cdist", "x2");
-  a[2].f = p;
-  LT_TEXT(compute_mode, "cdist", "compute_mode"); a[3].text = compute_mode;
-  tensor_status status = lt_invoke(&frame, "cdist");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_sqrth", "self");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_sqrth");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
-  LT_RESULT(out, "to_string", "out");
-  lt_value a[6];
+TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_sqrth", "self");
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_sqrth", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_sqrth");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H) {
+  LT_RESULT(U, "linalg.polar", "U");
+  LT_RESULT(H, "linalg.polar", "H");
+  lt_value a[1];
   lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
-  a[1].i = precision;
-  a[2].i = threshold;
-  a[3].i = edgeitems;
-  a[4].i = linewidth;
-  a[5].i = sci_mode;
-  tensor_status status = lt_invoke(&frame, "to_string");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.polar", "A");
+  tensor_status status = lt_invoke(&frame, "linalg.polar");
   if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
+    *U = (tensor_t *)frame.results[0].pointer;
+    *H = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
-  LT_RESULT(out, "scalar_operand", "out");
+TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H) {
+  lt_value a[1];
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.polar", "A");
+  LT_OUTPUT(frame.out[0], U, "linalg.polar", "U");
+  LT_OUTPUT(frame.out[1], H, "linalg.polar", "H");
+  tensor_status status = lt_invoke(&frame, "linalg.polar");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out) {
+  LT_RESULT(out, "linalg.det", "out");
   lt_value a[1];
   lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scalar_operand");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.det", "A");
+  tensor_status status = lt_invoke(&frame, "linalg.det");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
-  LT_RESULT(out, "result_type", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.det", "A");
+  LT_OUTPUT(frame.out[0], out, "linalg.det", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.det");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "det", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
-  LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
-  tensor_status status = lt_invoke(&frame, "result_type");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "det", "self");
+  tensor_status status = lt_invoke(&frame, "det");
   if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
-  LT_RESULT(out, "result_type", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
-  LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "result_type");
-  if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
-  }
+TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "det", "self");
+  LT_OUTPUT(frame.out[0], out, "det", "out");
+  tensor_status status = lt_invoke(&frame, "det");
   return status;
 }
 
-TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
-  LT_RESULT(out, "promote_types", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sign, tensor_t **logabsdet) {
+  LT_RESULT(sign, "linalg.slogdet", "sign");
+  LT_RESULT(logabsdet, "linalg.slogdet", "logabsdet");
+  lt_value a[1];
   lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
-  LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
-  tensor_status status = lt_invoke(&frame, "promote_types");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.slogdet", "A");
+  tensor_status status = lt_invoke(&frame, "linalg.slogdet");
   if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
+    *sign = (tensor_t *)frame.results[0].pointer;
+    *logabsdet = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
-  LT_RESULT(out, "can_cast", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet) {
+  lt_value a[1];
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.slogdet", "A");
+  LT_OUTPUT(frame.out[0], sign, "linalg.slogdet", "sign");
+  LT_OUTPUT(frame.out[1], logabsdet, "linalg.slogdet", "logabsdet");
+  tensor_status status = lt_invoke(&frame, "linalg.slogdet");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, tensor_t **logabsdet) {
+  LT_RESULT(sign, "slogdet", "sign");
+  LT_RESULT(logabsdet, "slogdet", "logabsdet");
+  lt_value a[1];
   lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
-  LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
-  tensor_status status = lt_invoke(&frame, "can_cast");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "slogdet", "self");
+  tensor_status status = lt_invoke(&frame, "slogdet");
   if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
+    *sign = (tensor_t *)frame.results[0].pointer;
+    *logabsdet = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
+TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet) {
+  lt_value a[1];
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "slogdet", "self");
+  LT_OUTPUT(frame.out[0], sign, "slogdet", "sign");
+  LT_OUTPUT(frame.out[1], logabsdet, "slogdet", "logabsdet");
+  tensor_status status = lt_invoke(&frame, "slogdet");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "logdet", "out");
   lt_value a[1];
   lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
-  tensor_status status = lt_invoke(&frame, "set_default_dtype");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logdet", "self");
+  tensor_status status = lt_invoke(&frame, "logdet");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
-  LT_RESULT(out, "get_default_dtype", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "linalg.vector_norm", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_default_dtype");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.vector_norm", "self");
+  LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
+  LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.vector_norm", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "linalg.vector_norm");
   if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.vector_norm", "self");
+  LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
+  LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.vector_norm", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "linalg.vector_norm", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.vector_norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_norm", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
-  tensor_status status = lt_invoke(&frame, "set_default_device");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm", "self");
+  LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
+  LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
-  LT_RESULT(out, "get_default_device", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm", "self");
+  LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
+  LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_norm", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_norm.str_ord", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_default_device");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm.str_ord", "self");
+  LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
+  LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm.str_ord");
   if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm.str_ord", "self");
+  LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
+  LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_norm.str_ord", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm.str_ord");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "linalg.norm", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
-  a[0].i = enabled;
-  tensor_status status = lt_invoke(&frame, "set_grad_enabled");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm", "self");
+  LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
+  LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.norm", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "linalg.norm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
-  LT_RESULT(out, "is_grad_enabled", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm", "self");
+  LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
+  LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.norm", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "linalg.norm", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "linalg.norm.ord_str", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "is_grad_enabled");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm.ord_str", "self");
+  LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
+  LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "linalg.norm.ord_str");
   if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
-  LT_RESULT(out, "parse_device", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm.ord_str", "self");
+  LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
+  LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "linalg.norm.ord_str", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.norm.ord_str");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "frobenius_norm", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
-  tensor_status status = lt_invoke(&frame, "parse_device");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "frobenius_norm", "self");
+  LT_SPAN(dim, dim_len, "frobenius_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "frobenius_norm");
   if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "frobenius_norm", "self");
+  LT_SPAN(dim, dim_len, "frobenius_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "frobenius_norm", "out");
+  tensor_status status = lt_invoke(&frame, "frobenius_norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "nuclear_norm", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  tensor_status status = lt_invoke(&frame, "set_num_threads");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
-  LT_RESULT(out, "get_num_threads", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_num_threads");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nuclear_norm", "self");
+  LT_SPAN(dim, dim_len, "nuclear_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "nuclear_norm");
   if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cpu_tier(char **out) {
-  LT_RESULT(out, "cpu_tier", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "cpu_tier");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
+TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nuclear_norm", "self");
+  LT_SPAN(dim, dim_len, "nuclear_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "nuclear_norm", "out");
+  tensor_status status = lt_invoke(&frame, "nuclear_norm");
   return status;
 }
 
-TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_nonzero", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
-  tensor_status status = lt_invoke(&frame, "is_nonzero");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_conj", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
-  tensor_status status = lt_invoke(&frame, "is_conj");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_neg", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
-  tensor_status status = lt_invoke(&frame, "is_neg");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
-  LT_RESULT(out, "is_same_size", "out");
+TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out) {
+  LT_RESULT(out, "linalg.cond", "out");
   lt_value a[2];
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond", "self");
+  LT_SCALAR(p, LT_MAYBE, "linalg.cond", "p"); a[1].scalar = p;
+  tensor_status status = lt_invoke(&frame, "linalg.cond");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond", "self");
+  LT_SCALAR(p, LT_MAYBE, "linalg.cond", "p"); a[1].scalar = p;
+  LT_OUTPUT(frame.out[0], out, "linalg.cond", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.cond");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out) {
+  LT_RESULT(out, "linalg.cond.p_str", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
+  LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
+  tensor_status status = lt_invoke(&frame, "linalg.cond.p_str");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
+  LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
+  LT_OUTPUT(frame.out[0], out, "linalg.cond.p_str", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.cond.p_str");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_rank", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank", "self");
+  a[1].pointer = (void *)atol;
+  a[2].pointer = (void *)rtol;
+  a[3].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank", "self");
+  a[1].pointer = (void *)atol;
+  a[2].pointer = (void *)rtol;
+  a[3].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_rank.atol_rtol_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "self");
+  LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
+  LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
+  a[3].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.atol_rtol_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "self");
+  LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
+  LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
+  a[3].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank.atol_rtol_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.atol_rtol_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, double tol, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_rank.tol", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
+  a[1].f = tol;
+  a[2].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self, double tol, bool hermitian, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
+  a[1].f = tol;
+  a[2].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank.tol", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.matrix_rank.tol_tensor", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
-  tensor_status status = lt_invoke(&frame, "is_same_size");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
+  LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
+  a[2].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol_tensor");
   if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "rand", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
+  LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
+  a[2].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank.tol_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.pinv", "out");
+  lt_value a[4];
   lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "rand");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv", "self");
+  a[1].pointer = (void *)atol;
+  a[2].pointer = (void *)rtol;
+  a[3].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out) {
+  lt_value a[4];
   lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "rand", "out");
-  tensor_status status = lt_invoke(&frame, "rand");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv", "self");
+  a[1].pointer = (void *)atol;
+  a[2].pointer = (void *)rtol;
+  a[3].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.pinv", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   return status;
 }
 
-TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randn", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.pinv.atol_rtol_tensor", "out");
+  lt_value a[4];
   lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randn");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "self");
+  LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
+  LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
+  a[3].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.pinv.atol_rtol_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
+TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out) {
+  lt_value a[4];
   lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randn", "out");
-  tensor_status status = lt_invoke(&frame, "randn");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "self");
+  LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
+  LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
+  a[3].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.pinv.atol_rtol_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv.atol_rtol_tensor");
   return status;
 }
 
-TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randint", "out");
-  lt_value a[7];
+TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double rcond, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.pinv.rcond", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "randint");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
+  a[1].f = rcond;
+  a[2].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
+TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, double rcond, bool hermitian, tensor_t *out) {
+  lt_value a[3];
   lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "randint", "out");
-  tensor_status status = lt_invoke(&frame, "randint");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
+  a[1].f = rcond;
+  a[2].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
   return status;
 }
 
-TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randint.high", "out");
-  lt_value a[6];
+TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t **out) {
+  LT_RESULT(out, "linalg.pinv.rcond_tensor", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
-  a[0].i = high;
-  LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "randint.high");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond_tensor", "self");
+  LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
+  a[2].i = hermitian;
+  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
+TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t *out) {
+  lt_value a[3];
   lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
-  a[0].i = high;
-  LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "randint.high", "out");
-  tensor_status status = lt_invoke(&frame, "randint.high");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond_tensor", "self");
+  LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
+  a[2].i = hermitian;
+  LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond_tensor");
   return status;
 }
 
-TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randperm", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_pinverse(const tensor_t *self, double rcond, tensor_t **out) {
+  LT_RESULT(out, "pinverse", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randperm");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pinverse", "self");
+  a[1].f = rcond;
+  tensor_status status = lt_invoke(&frame, "pinverse");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randperm", "out");
-  tensor_status status = lt_invoke(&frame, "randperm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "rand_like", "out");
-  lt_value a[6];
+TENSOR_API tensor_status tensor_linalg_solve_ex(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t **result, tensor_t **info) {
+  LT_RESULT(result, "linalg.solve_ex", "result");
+  LT_RESULT(info, "linalg.solve_ex", "info");
+  lt_value a[4];
   lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
-  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "rand_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "rand_like");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.solve_ex", "A");
+  LT_REQUIRED(a[1], B, LT_TENSOR, "linalg.solve_ex", "B");
+  a[2].i = left;
+  a[3].i = check_errors;
+  tensor_status status = lt_invoke(&frame, "linalg.solve_ex");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *result = (tensor_t *)frame.results[0].pointer;
+    *info = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randn_like", "out");
-  lt_value a[6];
+TENSOR_API tensor_status tensor_linalg_solve_ex_out(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t *result, tensor_t *info) {
+  lt_value a[4];
+  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.solve_ex", "A");
+  LT_REQUIRED(a[1], B, LT_TENSOR, "linalg.solve_ex", "B");
+  a[2].i = left;
+  a[3].i = check_errors;
+  LT_OUTPUT(frame.out[0], result, "linalg.solve_ex", "result");
+  LT_OUTPUT(frame.out[1], info, "linalg.solve_ex", "info");
+  tensor_status status = lt_invoke(&frame, "linalg.solve_ex");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_solve(const tensor_t *A, const tensor_t *B, bool left, tensor_t **out) {
+  LT_RESULT(out, "linalg.solve", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randn_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randn_like");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.solve", "A");
+  LT_REQUIRED(a[1], B, LT_TENSOR, "linalg.solve", "B");
+  a[2].i = left;
+  tensor_status status = lt_invoke(&frame, "linalg.solve");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like", "out");
-  lt_value a[8];
+TENSOR_API tensor_status tensor_linalg_solve_out(const tensor_t *A, const tensor_t *B, bool left, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.solve", "A");
+  LT_REQUIRED(a[1], B, LT_TENSOR, "linalg.solve", "B");
+  a[2].i = left;
+  LT_OUTPUT(frame.out[0], out, "linalg.solve", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.solve");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_inv_ex(const tensor_t *A, bool check_errors, tensor_t **inverse, tensor_t **info) {
+  LT_RESULT(inverse, "linalg.inv_ex", "inverse");
+  LT_RESULT(info, "linalg.inv_ex", "info");
+  lt_value a[2];
   lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
-  a[1].i = low;
-  a[2].i = high;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint_like", "device"); a[6].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like");
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.inv_ex", "A");
+  a[1].i = check_errors;
+  tensor_status status = lt_invoke(&frame, "linalg.inv_ex");
+  if (status == TENSOR_OK) {
+    *inverse = (tensor_t *)frame.results[0].pointer;
+    *info = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_inv_ex_out(const tensor_t *A, bool check_errors, tensor_t *inverse, tensor_t *info) {
+  lt_value a[2];
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.inv_ex", "A");
+  a[1].i = check_errors;
+  LT_OUTPUT(frame.out[0], inverse, "linalg.inv_ex", "inverse");
+  LT_OUTPUT(frame.out[1], info, "linalg.inv_ex", "info");
+  tensor_status status = lt_invoke(&frame, "linalg.inv_ex");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linalg_inv(const tensor_t *A, tensor_t **out) {
+  LT_RESULT(out, "linalg.inv", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.inv", "A");
+  tensor_status status = lt_invoke(&frame, "linalg.inv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like.high", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
-  a[1].i = high;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like.high", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint_like.high", "device"); a[5].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like.high");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
+TENSOR_API tensor_status tensor_linalg_inv_out(const tensor_t *A, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.inv", "A");
+  LT_OUTPUT(frame.out[0], out, "linalg.inv", "out");
+  tensor_status status = lt_invoke(&frame, "linalg.inv");
   return status;
 }
 

@@ -643,6 +643,38 @@ static intptr_t packed_ceil_(lt_value *a) { return tensor_ceil_(a[0].pointer); }
 
 static intptr_t packed_ceil_out(lt_value *a) { return tensor_ceil_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_chain_matmul(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_chain_matmul(a[0].list.data, a[0].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_chain_matmul_out(lt_value *a) { return tensor_chain_matmul_out(a[0].list.data, a[0].list.length, a[1].pointer); }
+
+static intptr_t packed_cholesky(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_cholesky(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_cholesky_out(lt_value *a) { return tensor_cholesky_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_cholesky_inverse(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_cholesky_inverse(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_cholesky_inverse_out(lt_value *a) { return tensor_cholesky_inverse_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_cholesky_solve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_cholesky_solve(a[0].pointer, a[1].pointer, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_cholesky_solve_out(lt_value *a) { return tensor_cholesky_solve_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
 static intptr_t packed_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_clamp(lt_value *a) {
@@ -922,6 +954,14 @@ static intptr_t packed_deg2rad(lt_value *a) {
 static intptr_t packed_deg2rad_(lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 static intptr_t packed_deg2rad_out(lt_value *a) { return tensor_deg2rad_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_det(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_det(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_det_out(lt_value *a) { return tensor_det_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_detach(lt_value *a) {
   tensor_t *made;
@@ -1546,6 +1586,14 @@ static intptr_t packed_frexp(lt_value *a) { return tensor_frexp(a[0].pointer, (t
 
 static intptr_t packed_frexp_out(lt_value *a) { return tensor_frexp_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_frobenius_norm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_frobenius_norm(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_frobenius_norm_out(lt_value *a) { return tensor_frobenius_norm_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].pointer); }
+
 static intptr_t packed_from_blob(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_from_blob(a[0].pointer, a[1].i, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, (tensor_deleter)(intptr_t)a[5].pointer, a[6].pointer, a[7].i, &made);
@@ -1633,6 +1681,10 @@ static intptr_t packed_generator_seed(lt_value *a) { return tensor_generator_see
 static intptr_t packed_generator_set_state(lt_value *a) { return tensor_generator_set_state(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_geometric_(lt_value *a) { return tensor_geometric_(a[0].pointer, a[1].f, a[2].pointer); }
+
+static intptr_t packed_geqrf(lt_value *a) { return tensor_geqrf(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_geqrf_out(lt_value *a) { return tensor_geqrf_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 static intptr_t packed_ger(lt_value *a) {
   tensor_t *made;
@@ -1920,6 +1972,14 @@ static intptr_t packed_inner(lt_value *a) {
 }
 
 static intptr_t packed_inner_out(lt_value *a) { return tensor_inner_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_inverse(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_inverse(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_inverse_out(lt_value *a) { return tensor_inverse_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_is_anomaly_check_nan_enabled(lt_value *a) {
   bool r0 = 0;
@@ -2224,6 +2284,356 @@ static intptr_t packed_lgamma_(lt_value *a) { return tensor_lgamma_(a[0].pointer
 
 static intptr_t packed_lgamma_out(lt_value *a) { return tensor_lgamma_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_linalg_cholesky(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_cholesky(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_cholesky_out(lt_value *a) { return tensor_linalg_cholesky_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_linalg_cholesky_ex(lt_value *a) { return tensor_linalg_cholesky_ex(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_cholesky_ex_out(lt_value *a) { return tensor_linalg_cholesky_ex_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer); }
+
+static intptr_t packed_linalg_cond(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_cond(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_cond_out(lt_value *a) { return tensor_linalg_cond_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_linalg_cond_p_str(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_cond_p_str(a[0].pointer, a[1].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_cond_p_str_out(lt_value *a) { return tensor_linalg_cond_p_str_out(a[0].pointer, a[1].text, a[2].pointer); }
+
+static intptr_t packed_linalg_cross(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_cross(a[0].pointer, a[1].pointer, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_cross_out(lt_value *a) { return tensor_linalg_cross_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_det(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_det(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_det_out(lt_value *a) { return tensor_linalg_det_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_linalg_diagonal(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_diagonal(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_eig(lt_value *a) { return tensor_linalg_eig(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_eig_out(lt_value *a) { return tensor_linalg_eig_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_linalg_eigh(lt_value *a) { return tensor_linalg_eigh(a[0].pointer, a[1].text, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_eigh_out(lt_value *a) { return tensor_linalg_eigh_out(a[0].pointer, a[1].text, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_linalg_eigvals(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_eigvals(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_eigvals_out(lt_value *a) { return tensor_linalg_eigvals_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_linalg_eigvalsh(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_eigvalsh(a[0].pointer, a[1].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_eigvalsh_out(lt_value *a) { return tensor_linalg_eigvalsh_out(a[0].pointer, a[1].text, a[2].pointer); }
+
+static intptr_t packed_linalg_householder_product(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_householder_product(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_householder_product_out(lt_value *a) { return tensor_linalg_householder_product_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_linalg_inv(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_inv(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_inv_out(lt_value *a) { return tensor_linalg_inv_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_linalg_inv_ex(lt_value *a) { return tensor_linalg_inv_ex(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_inv_ex_out(lt_value *a) { return tensor_linalg_inv_ex_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_linalg_ldl_factor(lt_value *a) { return tensor_linalg_ldl_factor(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_ldl_factor_out(lt_value *a) { return tensor_linalg_ldl_factor_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_linalg_ldl_factor_ex(lt_value *a) { return tensor_linalg_ldl_factor_ex(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_linalg_ldl_factor_ex_out(lt_value *a) { return tensor_linalg_ldl_factor_ex_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, a[5].pointer); }
+
+static intptr_t packed_linalg_ldl_solve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_ldl_solve(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_ldl_solve_out(lt_value *a) { return tensor_linalg_ldl_solve_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].pointer); }
+
+static intptr_t packed_linalg_lstsq(lt_value *a) { return tensor_linalg_lstsq(a[0].pointer, a[1].pointer, a[2].pointer, a[3].text, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer, (tensor_t **)&a[3].pointer); }
+
+static intptr_t packed_linalg_lstsq_out(lt_value *a) { return tensor_linalg_lstsq_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].text, a[4].pointer, a[5].pointer, a[6].pointer, a[7].pointer); }
+
+static intptr_t packed_linalg_lu(lt_value *a) { return tensor_linalg_lu(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_linalg_lu_out(lt_value *a) { return tensor_linalg_lu_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].pointer); }
+
+static intptr_t packed_linalg_lu_factor(lt_value *a) { return tensor_linalg_lu_factor(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_lu_factor_out(lt_value *a) { return tensor_linalg_lu_factor_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_linalg_lu_factor_ex(lt_value *a) { return tensor_linalg_lu_factor_ex(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_linalg_lu_factor_ex_out(lt_value *a) { return tensor_linalg_lu_factor_ex_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, a[5].pointer); }
+
+static intptr_t packed_linalg_lu_solve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_lu_solve(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_lu_solve_out(lt_value *a) { return tensor_linalg_lu_solve_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].pointer); }
+
+static intptr_t packed_linalg_matmul(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matmul(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matmul_out(lt_value *a) { return tensor_linalg_matmul_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_linalg_matrix_exp(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_exp(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_norm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_norm_out(lt_value *a) { return tensor_linalg_matrix_norm_out(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, a[5].pointer); }
+
+static intptr_t packed_linalg_matrix_norm_str_ord(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_norm_str_ord(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_norm_str_ord_out(lt_value *a) { return tensor_linalg_matrix_norm_str_ord_out(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, a[5].pointer); }
+
+static intptr_t packed_linalg_matrix_power(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_power(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_power_out(lt_value *a) { return tensor_linalg_matrix_power_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_linalg_matrix_rank(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_rank(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_rank_out(lt_value *a) { return tensor_linalg_matrix_rank_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].pointer); }
+
+static intptr_t packed_linalg_matrix_rank_atol_rtol_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_rank_atol_rtol_tensor(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_rank_atol_rtol_tensor_out(lt_value *a) { return tensor_linalg_matrix_rank_atol_rtol_tensor_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].pointer); }
+
+static intptr_t packed_linalg_matrix_rank_tol(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_rank_tol(a[0].pointer, a[1].f, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_rank_tol_out(lt_value *a) { return tensor_linalg_matrix_rank_tol_out(a[0].pointer, a[1].f, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_matrix_rank_tol_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_rank_tol_tensor(a[0].pointer, a[1].pointer, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_rank_tol_tensor_out(lt_value *a) { return tensor_linalg_matrix_rank_tol_tensor_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_matrix_sqrth(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_matrix_sqrth(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_matrix_sqrth_out(lt_value *a) { return tensor_linalg_matrix_sqrth_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_linalg_multi_dot(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_multi_dot(a[0].list.data, a[0].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_multi_dot_out(lt_value *a) { return tensor_linalg_multi_dot_out(a[0].list.data, a[0].list.length, a[1].pointer); }
+
+static intptr_t packed_linalg_norm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_norm_out(lt_value *a) { return tensor_linalg_norm_out(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, a[5].pointer); }
+
+static intptr_t packed_linalg_norm_ord_str(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_norm_ord_str(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_norm_ord_str_out(lt_value *a) { return tensor_linalg_norm_ord_str_out(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, a[5].pointer); }
+
+static intptr_t packed_linalg_pinv(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_pinv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_pinv_out(lt_value *a) { return tensor_linalg_pinv_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].pointer); }
+
+static intptr_t packed_linalg_pinv_atol_rtol_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_pinv_atol_rtol_tensor(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_pinv_atol_rtol_tensor_out(lt_value *a) { return tensor_linalg_pinv_atol_rtol_tensor_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].pointer); }
+
+static intptr_t packed_linalg_pinv_rcond(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_pinv_rcond(a[0].pointer, a[1].f, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_pinv_rcond_out(lt_value *a) { return tensor_linalg_pinv_rcond_out(a[0].pointer, a[1].f, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_pinv_rcond_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_pinv_rcond_tensor(a[0].pointer, a[1].pointer, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_pinv_rcond_tensor_out(lt_value *a) { return tensor_linalg_pinv_rcond_tensor_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_polar(lt_value *a) { return tensor_linalg_polar(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_polar_out(lt_value *a) { return tensor_linalg_polar_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_linalg_qr(lt_value *a) { return tensor_linalg_qr(a[0].pointer, a[1].text, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_qr_out(lt_value *a) { return tensor_linalg_qr_out(a[0].pointer, a[1].text, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_linalg_slogdet(lt_value *a) { return tensor_linalg_slogdet(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_slogdet_out(lt_value *a) { return tensor_linalg_slogdet_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_linalg_solve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_solve(a[0].pointer, a[1].pointer, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_solve_out(lt_value *a) { return tensor_linalg_solve_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_solve_ex(lt_value *a) { return tensor_linalg_solve_ex(a[0].pointer, a[1].pointer, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_linalg_solve_ex_out(lt_value *a) { return tensor_linalg_solve_ex_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].pointer, a[5].pointer); }
+
+static intptr_t packed_linalg_solve_triangular(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_solve_triangular(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_solve_triangular_out(lt_value *a) { return tensor_linalg_solve_triangular_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, a[5].pointer); }
+
+static intptr_t packed_linalg_svd(lt_value *a) { return tensor_linalg_svd(a[0].pointer, a[1].i, a[2].text, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_linalg_svd_out(lt_value *a) { return tensor_linalg_svd_out(a[0].pointer, a[1].i, a[2].text, a[3].pointer, a[4].pointer, a[5].pointer); }
+
+static intptr_t packed_linalg_svdvals(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_svdvals(a[0].pointer, a[1].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_svdvals_out(lt_value *a) { return tensor_linalg_svdvals_out(a[0].pointer, a[1].text, a[2].pointer); }
+
+static intptr_t packed_linalg_tensorinv(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_tensorinv(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_tensorinv_out(lt_value *a) { return tensor_linalg_tensorinv_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_linalg_tensorsolve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_tensorsolve(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_tensorsolve_out(lt_value *a) { return tensor_linalg_tensorsolve_out(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].pointer); }
+
+static intptr_t packed_linalg_vander(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_vander(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_vecdot(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_vecdot(a[0].pointer, a[1].pointer, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_vecdot_out(lt_value *a) { return tensor_linalg_vecdot_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
+static intptr_t packed_linalg_vector_norm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_linalg_vector_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_linalg_vector_norm_out(lt_value *a) { return tensor_linalg_vector_norm_out(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, a[5].pointer); }
+
 static intptr_t packed_linspace(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, a[3].i, a[4].i, a[5].device, &made);
@@ -2336,6 +2746,12 @@ static intptr_t packed_logcumsumexp(lt_value *a) {
 
 static intptr_t packed_logcumsumexp_out(lt_value *a) { return tensor_logcumsumexp_out(a[0].pointer, a[1].i, a[2].pointer); }
 
+static intptr_t packed_logdet(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_logdet(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_logical_and(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logical_and(a[0].pointer, a[1].pointer, &made);
@@ -2446,6 +2862,18 @@ static intptr_t packed_lt_out(lt_value *a) { return tensor_lt_out(a[0].pointer, 
 
 static intptr_t packed_lt_scalar_out(lt_value *a) { return tensor_lt_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_lu_solve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_lu_solve(a[0].pointer, a[1].pointer, a[2].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_lu_solve_out(lt_value *a) { return tensor_lu_solve_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_lu_unpack(lt_value *a) { return tensor_lu_unpack(a[0].pointer, a[1].pointer, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_lu_unpack_out(lt_value *a) { return tensor_lu_unpack_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].pointer, a[5].pointer, a[6].pointer); }
+
 static intptr_t packed_mH(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mH(a[0].pointer, &made);
@@ -2499,6 +2927,20 @@ static intptr_t packed_matmul(lt_value *a) {
 }
 
 static intptr_t packed_matmul_out(lt_value *a) { return tensor_matmul_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_matrix_exp(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_matrix_exp(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_matrix_power(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_matrix_power(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_matrix_power_out(lt_value *a) { return tensor_matrix_power_out(a[0].pointer, a[1].i, a[2].pointer); }
 
 static intptr_t packed_max(lt_value *a) {
   tensor_t *made;
@@ -2976,6 +3418,14 @@ static intptr_t packed_npz_save_bytes(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_nuclear_norm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_nuclear_norm(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_nuclear_norm_out(lt_value *a) { return tensor_nuclear_norm_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].pointer); }
+
 static intptr_t packed_ones(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ones(a[0].list.data, a[0].list.length, a[1].i, a[2].i, a[3].device, &made);
@@ -2989,6 +3439,22 @@ static intptr_t packed_ones_like(lt_value *a) {
   tensor_status status = tensor_ones_like(a[0].pointer, a[1].i, a[2].i, a[3].device, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+static intptr_t packed_orgqr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_orgqr(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_orgqr_out(lt_value *a) { return tensor_orgqr_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_ormqr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_ormqr(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_ormqr_out(lt_value *a) { return tensor_ormqr_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].pointer); }
 
 static intptr_t packed_outer(lt_value *a) {
   tensor_t *made;
@@ -3011,6 +3477,18 @@ static intptr_t packed_permute(lt_value *a) {
 static intptr_t packed_pin_memory(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_pin_memory(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_pinverse(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_pinverse(a[0].pointer, a[1].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_pivots_permutation(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_pivots_permutation(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3090,6 +3568,10 @@ static intptr_t packed_put(lt_value *a) {
 }
 
 static intptr_t packed_put_(lt_value *a) { return tensor_put_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i); }
+
+static intptr_t packed_qr(lt_value *a) { return tensor_qr(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_qr_out(lt_value *a) { return tensor_qr_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
 static intptr_t packed_quantile(lt_value *a) {
   tensor_t *made;
@@ -3707,6 +4189,10 @@ static intptr_t packed_slice_scatter(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_slogdet(lt_value *a) { return tensor_slogdet(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_slogdet_out(lt_value *a) { return tensor_slogdet_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
 static intptr_t packed_softmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
@@ -3723,6 +4209,110 @@ static intptr_t packed_sort_stable(lt_value *a) { return tensor_sort_stable(a[0]
 
 static intptr_t packed_sort_stable_out(lt_value *a) { return tensor_sort_stable_out(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].pointer); }
 
+static intptr_t packed_special_airy_ai(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_airy_ai(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_airy_ai_out(lt_value *a) { return tensor_special_airy_ai_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_j0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_j0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_j0_out(lt_value *a) { return tensor_special_bessel_j0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_j1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_j1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_j1_out(lt_value *a) { return tensor_special_bessel_j1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_y0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_y0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_y0_out(lt_value *a) { return tensor_special_bessel_y0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_y1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_y1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_y1_out(lt_value *a) { return tensor_special_bessel_y1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_t(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_t(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_t_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_t_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_t_out(lt_value *a) { return tensor_special_chebyshev_polynomial_t_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_t_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_u(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_u(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_u_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_u_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_u_out(lt_value *a) { return tensor_special_chebyshev_polynomial_u_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_u_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_v(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_v(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_v_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_v_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_v_out(lt_value *a) { return tensor_special_chebyshev_polynomial_v_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_v_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_w(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_w(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_w_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_w_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_w_out(lt_value *a) { return tensor_special_chebyshev_polynomial_w_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_w_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_digamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_digamma(a[0].pointer, &made);
@@ -3730,6 +4320,14 @@ static intptr_t packed_special_digamma(lt_value *a) {
 }
 
 static intptr_t packed_special_digamma_out(lt_value *a) { return tensor_special_digamma_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_entr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_entr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_entr_out(lt_value *a) { return tensor_special_entr_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_erf(lt_value *a) {
   tensor_t *made;
@@ -3746,6 +4344,14 @@ static intptr_t packed_special_erfc(lt_value *a) {
 }
 
 static intptr_t packed_special_erfc_out(lt_value *a) { return tensor_special_erfc_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_erfcx(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfcx(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_erfcx_out(lt_value *a) { return tensor_special_erfcx_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_erfinv(lt_value *a) {
   tensor_t *made;
@@ -3803,6 +4409,38 @@ static intptr_t packed_special_gammaln(lt_value *a) {
 
 static intptr_t packed_special_gammaln_out(lt_value *a) { return tensor_special_gammaln_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_hermite_polynomial_h(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_h(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_h_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_h_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_h_out(lt_value *a) { return tensor_special_hermite_polynomial_h_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_h_scalar_out(lt_value *a) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_he(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_he(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_he_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_he_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_he_out(lt_value *a) { return tensor_special_hermite_polynomial_he_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_he_scalar_out(lt_value *a) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_i0(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_i0(a[0].pointer, &made);
@@ -3835,6 +4473,38 @@ static intptr_t packed_special_i1e(lt_value *a) {
 
 static intptr_t packed_special_i1e_out(lt_value *a) { return tensor_special_i1e_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_laguerre_polynomial_l(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_laguerre_polynomial_l(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_laguerre_polynomial_l_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_laguerre_polynomial_l_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_laguerre_polynomial_l_out(lt_value *a) { return tensor_special_laguerre_polynomial_l_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_laguerre_polynomial_l_scalar_out(lt_value *a) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_legendre_polynomial_p(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_legendre_polynomial_p(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_legendre_polynomial_p_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_legendre_polynomial_p_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_legendre_polynomial_p_out(lt_value *a) { return tensor_special_legendre_polynomial_p_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_legendre_polynomial_p_scalar_out(lt_value *a) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_log1p(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_log1p(a[0].pointer, &made);
@@ -3842,6 +4512,22 @@ static intptr_t packed_special_log1p(lt_value *a) {
 }
 
 static intptr_t packed_special_log1p_out(lt_value *a) { return tensor_special_log1p_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_log_ndtr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log_ndtr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_log_ndtr_out(lt_value *a) { return tensor_special_log_ndtr_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_log_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_log_softmax_out(lt_value *a) { return tensor_special_log_softmax_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer); }
 
 static intptr_t packed_special_logit(lt_value *a) {
   tensor_t *made;
@@ -3851,6 +4537,46 @@ static intptr_t packed_special_logit(lt_value *a) {
 
 static intptr_t packed_special_logit_out(lt_value *a) { return tensor_special_logit_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_special_logsumexp(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_logsumexp_out(lt_value *a) { return tensor_special_logsumexp_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].pointer); }
+
+static intptr_t packed_special_modified_bessel_i0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_i0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_i0_out(lt_value *a) { return tensor_special_modified_bessel_i0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_i1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_i1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_i1_out(lt_value *a) { return tensor_special_modified_bessel_i1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_k0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_k0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_k0_out(lt_value *a) { return tensor_special_modified_bessel_k0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_k1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_k1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_k1_out(lt_value *a) { return tensor_special_modified_bessel_k1_out(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_special_multigammaln(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
@@ -3858,6 +4584,22 @@ static intptr_t packed_special_multigammaln(lt_value *a) {
 }
 
 static intptr_t packed_special_multigammaln_out(lt_value *a) { return tensor_special_multigammaln_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_special_ndtr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_ndtr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_ndtr_out(lt_value *a) { return tensor_special_ndtr_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_ndtri(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_ndtri(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_ndtri_out(lt_value *a) { return tensor_special_ndtri_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_polygamma(lt_value *a) {
   tensor_t *made;
@@ -3883,6 +4625,86 @@ static intptr_t packed_special_round(lt_value *a) {
 
 static intptr_t packed_special_round_out(lt_value *a) { return tensor_special_round_out(a[0].pointer, a[1].i, a[2].pointer); }
 
+static intptr_t packed_special_scaled_modified_bessel_k0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_scaled_modified_bessel_k0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_scaled_modified_bessel_k0_out(lt_value *a) { return tensor_special_scaled_modified_bessel_k0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_scaled_modified_bessel_k1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_scaled_modified_bessel_k1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_scaled_modified_bessel_k1_out(lt_value *a) { return tensor_special_scaled_modified_bessel_k1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_t(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_t_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_u(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_u_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_v(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_v_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_w(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_w_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_sinc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_sinc(a[0].pointer, &made);
@@ -3890,6 +4712,22 @@ static intptr_t packed_special_sinc(lt_value *a) {
 }
 
 static intptr_t packed_special_sinc_out(lt_value *a) { return tensor_special_sinc_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_softmax_out(lt_value *a) { return tensor_special_softmax_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer); }
+
+static intptr_t packed_special_spherical_bessel_j0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_spherical_bessel_j0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_spherical_bessel_j0_out(lt_value *a) { return tensor_special_spherical_bessel_j0_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_xlog1py(lt_value *a) {
   tensor_t *made;
@@ -4158,6 +4996,10 @@ static intptr_t packed_sum_to_size(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_svd(lt_value *a) { return tensor_svd(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_svd_out(lt_value *a) { return tensor_svd_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, a[5].pointer); }
+
 static intptr_t packed_swapaxes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
@@ -4295,6 +5137,10 @@ static intptr_t packed_trapz_x(lt_value *a) {
   tensor_status status = tensor_trapz_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+static intptr_t packed_triangular_solve(lt_value *a) { return tensor_triangular_solve(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_triangular_solve_out(lt_value *a) { return tensor_triangular_solve_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, a[5].pointer, a[6].pointer); }
 
 static intptr_t packed_tril(lt_value *a) {
   tensor_t *made;
@@ -4955,6 +5801,26 @@ static const lt_parameter of_ceil[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_chain_matmul[] = {
+    {"matrices", 'R', 0, {0}},
+};
+
+static const lt_parameter of_cholesky[] = {
+    {"input", 'T', 0, {0}},
+    {"upper", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_cholesky_inverse[] = {
+    {"input", 'T', 0, {0}},
+    {"upper", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_cholesky_solve[] = {
+    {"input", 'T', 0, {0}},
+    {"L", 'T', 0, {0}},
+    {"upper", 'B', LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_chunk[] = {
     {"input", 'T', 0, {0}},
     {"chunks", 'I', 0, {0}},
@@ -5124,6 +5990,10 @@ static const lt_parameter of_data_ptr[] = {
 };
 
 static const lt_parameter of_deg2rad[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_det[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -5572,6 +6442,12 @@ static const lt_parameter of_frexp[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_frobenius_norm[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_from_blob[] = {
     {"data", 'Q', 0, {0}},
     {"nbytes", 'I', 0, {0}},
@@ -5662,6 +6538,10 @@ static const lt_parameter of_geometric_[] = {
     {"input", 'T', 0, {0}},
     {"p", 'F', 0, {0}},
     {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_geqrf[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_ger[] = {
@@ -5897,6 +6777,10 @@ static const lt_parameter of_inner[] = {
     {"other", 'T', 0, {0}},
 };
 
+static const lt_parameter of_inverse[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_is_conj[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6061,6 +6945,306 @@ static const lt_parameter of_lgamma[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_linalg_cholesky[] = {
+    {"input", 'T', 0, {0}},
+    {"upper", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_cholesky_ex[] = {
+    {"input", 'T', 0, {0}},
+    {"upper", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_cond[] = {
+    {"input", 'T', 0, {0}},
+    {"p", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+
+static const lt_parameter of_linalg_cond_p_str[] = {
+    {"input", 'T', 0, {0}},
+    {"p", 'U', 0, {0}},
+};
+
+static const lt_parameter of_linalg_cross[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_det[] = {
+    {"A", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_diagonal[] = {
+    {"A", 'T', 0, {0}},
+    {"offset", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
+    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -2}},
+    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_eig[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_eigh[] = {
+    {"input", 'T', 0, {0}},
+    {"UPLO", 'U', LT_DEFAULT, {.text = "L"}},
+};
+
+static const lt_parameter of_linalg_eigvals[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_eigvalsh[] = {
+    {"input", 'T', 0, {0}},
+    {"UPLO", 'U', LT_DEFAULT, {.text = "L"}},
+};
+
+static const lt_parameter of_linalg_householder_product[] = {
+    {"input", 'T', 0, {0}},
+    {"tau", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_inv[] = {
+    {"A", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_inv_ex[] = {
+    {"A", 'T', 0, {0}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_ldl_factor[] = {
+    {"input", 'T', 0, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_ldl_factor_ex[] = {
+    {"input", 'T', 0, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_ldl_solve[] = {
+    {"LD", 'T', 0, {0}},
+    {"pivots", 'T', 0, {0}},
+    {"B", 'T', 0, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_lstsq[] = {
+    {"input", 'T', 0, {0}},
+    {"b", 'T', 0, {0}},
+    {"rcond", 'f', LT_DEFAULT, {0}},
+    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_linalg_lu[] = {
+    {"A", 'T', 0, {0}},
+    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+};
+
+static const lt_parameter of_linalg_lu_factor[] = {
+    {"A", 'T', 0, {0}},
+    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+};
+
+static const lt_parameter of_linalg_lu_factor_ex[] = {
+    {"A", 'T', 0, {0}},
+    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_lu_solve[] = {
+    {"LU", 'T', 0, {0}},
+    {"pivots", 'T', 0, {0}},
+    {"B", 'T', 0, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"adjoint", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_matmul[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_matrix_exp[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_matrix_norm[] = {
+    {"input", 'T', 0, {0}},
+    {"ord", 'S', 0, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_matrix_norm_str_ord[] = {
+    {"input", 'T', 0, {0}},
+    {"ord", 'U', LT_DEFAULT, {.text = "fro"}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_matrix_power[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'I', 0, {0}},
+};
+
+static const lt_parameter of_linalg_matrix_rank[] = {
+    {"input", 'T', 0, {0}},
+    {"atol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"rtol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_matrix_rank_atol_rtol_tensor[] = {
+    {"input", 'T', 0, {0}},
+    {"atol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"rtol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_matrix_rank_tol[] = {
+    {"input", 'T', 0, {0}},
+    {"tol", 'F', 0, {0}},
+    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_matrix_rank_tol_tensor[] = {
+    {"input", 'T', 0, {0}},
+    {"tol", 'T', 0, {0}},
+    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_matrix_sqrth[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_multi_dot[] = {
+    {"tensors", 'A', 0, {0}},
+};
+
+static const lt_parameter of_linalg_norm[] = {
+    {"input", 'T', 0, {0}},
+    {"ord", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_norm_ord_str[] = {
+    {"input", 'T', 0, {0}},
+    {"ord", 'U', 0, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_pinv[] = {
+    {"input", 'T', 0, {0}},
+    {"atol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"rtol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_pinv_atol_rtol_tensor[] = {
+    {"input", 'T', 0, {0}},
+    {"atol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"rtol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_pinv_rcond[] = {
+    {"input", 'T', 0, {0}},
+    {"rcond", 'F', 0, {0}},
+    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_pinv_rcond_tensor[] = {
+    {"input", 'T', 0, {0}},
+    {"rcond", 'T', 0, {0}},
+    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_polar[] = {
+    {"A", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_qr[] = {
+    {"A", 'T', 0, {0}},
+    {"mode", 'U', LT_DEFAULT, {.text = "reduced"}},
+};
+
+static const lt_parameter of_linalg_slogdet[] = {
+    {"A", 'T', 0, {0}},
+};
+
+static const lt_parameter of_linalg_solve[] = {
+    {"A", 'T', 0, {0}},
+    {"B", 'T', 0, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+};
+
+static const lt_parameter of_linalg_solve_ex[] = {
+    {"A", 'T', 0, {0}},
+    {"B", 'T', 0, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_solve_triangular[] = {
+    {"input", 'T', 0, {0}},
+    {"B", 'T', 0, {0}},
+    {"upper", 'B', LT_BY_NAME, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"unitriangular", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_linalg_svd[] = {
+    {"A", 'T', 0, {0}},
+    {"full_matrices", 'B', LT_DEFAULT, {.i = true}},
+    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_linalg_svdvals[] = {
+    {"A", 'T', 0, {0}},
+    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_linalg_tensorinv[] = {
+    {"input", 'T', 0, {0}},
+    {"ind", 'I', LT_DEFAULT, {.i = 2}},
+};
+
+static const lt_parameter of_linalg_tensorsolve[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+    {"dims", 'l', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_linalg_vander[] = {
+    {"x", 'T', 0, {0}},
+    {"N", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_linalg_vecdot[] = {
+    {"x", 'T', 0, {0}},
+    {"y", 'T', 0, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_linalg_vector_norm[] = {
+    {"input", 'T', 0, {0}},
+    {"ord", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 2}}}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
 static const lt_parameter of_linspace[] = {
     {"start", 'S', 0, {0}},
     {"end", 'S', 0, {0}},
@@ -6158,6 +7342,10 @@ static const lt_parameter of_logcumsumexp[] = {
     {"dim", 'I', 0, {0}},
 };
 
+static const lt_parameter of_logdet[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_logical_and[] = {
     {"input", 'T', 0, {0}},
     {"other", 'T', 0, {0}},
@@ -6233,6 +7421,19 @@ static const lt_parameter of_lt[] = {
     {"other", 'O', 0, {0}},
 };
 
+static const lt_parameter of_lu_solve[] = {
+    {"input", 'T', 0, {0}},
+    {"LU_data", 'T', 0, {0}},
+    {"LU_pivots", 'T', 0, {0}},
+};
+
+static const lt_parameter of_lu_unpack[] = {
+    {"LU_data", 'T', 0, {0}},
+    {"LU_pivots", 'T', 0, {0}},
+    {"unpack_data", 'B', LT_DEFAULT, {.i = true}},
+    {"unpack_pivots", 'B', LT_DEFAULT, {.i = true}},
+};
+
 static const lt_parameter of_mH[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6265,6 +7466,15 @@ static const lt_parameter of_masked_select[] = {
 static const lt_parameter of_matmul[] = {
     {"input", 'T', 0, {0}},
     {"other", 'T', 0, {0}},
+};
+
+static const lt_parameter of_matrix_exp[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_matrix_power[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'I', 0, {0}},
 };
 
 static const lt_parameter of_max[] = {
@@ -6665,6 +7875,12 @@ static const lt_parameter of_npz_save_bytes[] = {
     {"tensors", 'A', 0, {0}},
 };
 
+static const lt_parameter of_nuclear_norm[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_ones[] = {
     {"size", 'V', 0, {0}},
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
@@ -6678,6 +7894,19 @@ static const lt_parameter of_ones_like[] = {
     {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_orgqr[] = {
+    {"input", 'T', 0, {0}},
+    {"tau", 'T', 0, {0}},
+};
+
+static const lt_parameter of_ormqr[] = {
+    {"input", 'T', 0, {0}},
+    {"tau", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+    {"left", 'B', LT_DEFAULT, {.i = true}},
+    {"transpose", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_outer[] = {
@@ -6700,6 +7929,16 @@ static const lt_parameter of_permute[] = {
 
 static const lt_parameter of_pin_memory[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_pinverse[] = {
+    {"input", 'T', 0, {0}},
+    {"rcond", 'F', LT_DEFAULT, {.f = 1e-15}},
+};
+
+static const lt_parameter of_pivots_permutation[] = {
+    {"pivots", 'T', 0, {0}},
+    {"n", 'I', 0, {0}},
 };
 
 static const lt_parameter of_poisson[] = {
@@ -6751,6 +7990,11 @@ static const lt_parameter of_put[] = {
     {"index", 'T', 0, {0}},
     {"source", 'T', 0, {0}},
     {"accumulate", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_qr[] = {
+    {"input", 'T', 0, {0}},
+    {"some", 'B', LT_DEFAULT, {.i = true}},
 };
 
 static const lt_parameter of_quantile[] = {
@@ -7380,6 +8624,10 @@ static const lt_parameter of_slice_scatter[] = {
     {"step", 'I', LT_DEFAULT, {.i = 1}},
 };
 
+static const lt_parameter of_slogdet[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_softmax[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
@@ -7399,7 +8647,51 @@ static const lt_parameter of_sort_stable[] = {
     {"descending", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_special_airy_ai[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_j0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_j1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_y0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_y1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_t[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_u[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_v[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_w[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_digamma[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_entr[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7408,6 +8700,10 @@ static const lt_parameter of_special_erf[] = {
 };
 
 static const lt_parameter of_special_erfc[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_erfcx[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7441,6 +8737,16 @@ static const lt_parameter of_special_gammaln[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_hermite_polynomial_h[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_hermite_polynomial_he[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_i0[] = {
     {"input", 'T', 0, {0}},
 };
@@ -7457,8 +8763,28 @@ static const lt_parameter of_special_i1e[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_laguerre_polynomial_l[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_legendre_polynomial_p[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_log1p[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_log_ndtr[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_log_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_special_logit[] = {
@@ -7466,9 +8792,39 @@ static const lt_parameter of_special_logit[] = {
     {"eps", 'f', LT_DEFAULT, {0}},
 };
 
+static const lt_parameter of_special_logsumexp[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_special_modified_bessel_i0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_i1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_k0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_k1[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_special_multigammaln[] = {
     {"input", 'T', 0, {0}},
     {"p", 'I', 0, {0}},
+};
+
+static const lt_parameter of_special_ndtr[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_ndtri[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_special_polygamma[] = {
@@ -7485,7 +8841,45 @@ static const lt_parameter of_special_round[] = {
     {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
 };
 
+static const lt_parameter of_special_scaled_modified_bessel_k0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_scaled_modified_bessel_k1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_t[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_u[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_v[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_w[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_sinc[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_special_spherical_bessel_j0[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7734,6 +9128,12 @@ static const lt_parameter of_sum_to_size[] = {
     {"size", 'V', 0, {0}},
 };
 
+static const lt_parameter of_svd[] = {
+    {"input", 'T', 0, {0}},
+    {"some", 'B', LT_DEFAULT, {.i = true}},
+    {"compute_uv", 'B', LT_DEFAULT, {.i = true}},
+};
+
 static const lt_parameter of_swapaxes[] = {
     {"input", 'T', 0, {0}},
     {"axis0", 'I', 0, {0}},
@@ -7864,6 +9264,14 @@ static const lt_parameter of_trapz_x[] = {
     {"y", 'T', 0, {0}},
     {"x", 'T', 0, {0}},
     {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_triangular_solve[] = {
+    {"input", 'T', 0, {0}},
+    {"A", 'T', 0, {0}},
+    {"upper", 'B', LT_DEFAULT, {.i = true}},
+    {"transpose", 'B', LT_DEFAULT, {.i = false}},
+    {"unitriangular", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_tril[] = {
@@ -8173,6 +9581,10 @@ lt_operator lt_operators[] = {
     {"cauchy_", {{packed_cauchy_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cauchy_, 4, "", "(Tensor input, float median=0, float sigma=1, *, Generator generator=None)", 0, 0},
     {"cdist", {{packed_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cdist, 4, "T", "(Tensor x1, Tensor x2, float p=2.0, str compute_mode=\"use_mm_for_euclid_dist_if_necessary\")", -1, 0},
     {"ceil", {{packed_ceil, NULL}, {packed_ceil_, NULL}, {packed_ceil_out, NULL}}, of_ceil, 1, "T", "(Tensor input)", -1, 0},
+    {"chain_matmul", {{packed_chain_matmul, NULL}, {NULL, NULL}, {packed_chain_matmul_out, NULL}}, of_chain_matmul, 1, "T", "(sequence of Tensor matrices)", -1, 0},
+    {"cholesky", {{packed_cholesky, NULL}, {NULL, NULL}, {packed_cholesky_out, NULL}}, of_cholesky, 2, "T", "(Tensor input, bool upper=False)", -1, 0},
+    {"cholesky_inverse", {{packed_cholesky_inverse, NULL}, {NULL, NULL}, {packed_cholesky_inverse_out, NULL}}, of_cholesky_inverse, 2, "T", "(Tensor input, bool upper=False)", -1, 0},
+    {"cholesky_solve", {{packed_cholesky_solve, NULL}, {NULL, NULL}, {packed_cholesky_solve_out, NULL}}, of_cholesky_solve, 3, "T", "(Tensor input, Tensor L, bool upper=False)", -1, 0},
     {"chunk", {{packed_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}, of_chunk, 3, "A", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF},
     {"clamp", {{packed_clamp, NULL}, {packed_clamp_, NULL}, {packed_clamp_out, NULL}}, of_clamp, 3, "T", "(Tensor input, Number min=None, Number max=None)", -1, 0},
     {"clamp.tensor", {{packed_clamp_tensor, NULL}, {packed_clamp_tensor_, NULL}, {packed_clamp_tensor_out, NULL}}, of_clamp_tensor, 3, "T", "(Tensor input, Tensor min=None, Tensor max=None)", -1, 0},
@@ -8208,6 +9620,7 @@ lt_operator lt_operators[] = {
     {"data_ptr", {{packed_data_ptr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_data_ptr, 1, "Q", "(Tensor input)", -1, 0},
     {"default_generator", {{packed_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "G", "()", -1, 0},
     {"deg2rad", {{packed_deg2rad, NULL}, {packed_deg2rad_, NULL}, {packed_deg2rad_out, NULL}}, of_deg2rad, 1, "T", "(Tensor input)", -1, 0},
+    {"det", {{packed_det, NULL}, {NULL, NULL}, {packed_det_out, NULL}}, of_det, 1, "T", "(Tensor input)", -1, 0},
     {"detach", {{packed_detach, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
     {"diag", {{packed_diag, NULL}, {NULL, NULL}, {packed_diag_out, NULL}}, of_diag, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
@@ -8285,6 +9698,7 @@ lt_operator lt_operators[] = {
     {"fmod", {{packed_fmod, packed_fmod_scalar}, {packed_fmod_, packed_fmod_scalar_}, {packed_fmod_out, packed_fmod_scalar_out}}, of_fmod, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"frac", {{packed_frac, NULL}, {packed_frac_, NULL}, {packed_frac_out, NULL}}, of_frac, 1, "T", "(Tensor input)", -1, 0},
     {"frexp", {{packed_frexp, NULL}, {NULL, NULL}, {packed_frexp_out, NULL}}, of_frexp, 1, "TT", "(Tensor input)", -1, 0},
+    {"frobenius_norm", {{packed_frobenius_norm, NULL}, {NULL, NULL}, {packed_frobenius_norm_out, NULL}}, of_frobenius_norm, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"from_blob", {{packed_from_blob, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_blob, 8, "T", "(pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)", -1, 0},
     {"from_data", {{packed_from_data, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_data, 3, "T", "(pointer data, sequence of int size, *, dtype dtype=None)", -1, 0},
     {"from_file", {{packed_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_file, 6, "T", "(str filename, *, bool shared=None, int size=0, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
@@ -8300,6 +9714,7 @@ lt_operator lt_operators[] = {
     {"generator_seed", {{packed_generator_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_seed, 1, "I", "(Generator input)", -1, 0},
     {"generator_set_state", {{packed_generator_set_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_state, 2, "", "(Generator input, Tensor state)", -1, 0},
     {"geometric_", {{packed_geometric_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_geometric_, 3, "", "(Tensor input, float p, *, Generator generator=None)", 0, 0},
+    {"geqrf", {{packed_geqrf, NULL}, {NULL, NULL}, {packed_geqrf_out, NULL}}, of_geqrf, 1, "TT", "(Tensor input)", -1, 0},
     {"ger", {{packed_ger, NULL}, {NULL, NULL}, {packed_ger_out, NULL}}, of_ger, 2, "T", "(Tensor input, Tensor vec2)", -1, 0},
     {"get_default_device", {{packed_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "C", "()", -1, 0},
     {"get_default_dtype", {{packed_get_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "D", "()", -1, 0},
@@ -8343,6 +9758,7 @@ lt_operator lt_operators[] = {
     {"index_set_", {{packed_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_, 3, "", "(Tensor input, Index index, Tensor value)", 0, 0},
     {"index_set_scalar_", {{packed_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_scalar_, 3, "", "(Tensor input, Index index, Number value)", 0, 0},
     {"inner", {{packed_inner, NULL}, {NULL, NULL}, {packed_inner_out, NULL}}, of_inner, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"inverse", {{packed_inverse, NULL}, {NULL, NULL}, {packed_inverse_out, NULL}}, of_inverse, 1, "T", "(Tensor input)", -1, 0},
     {"is_anomaly_check_nan_enabled", {{packed_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_anomaly_enabled", {{packed_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_conj", {{packed_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_conj, 1, "B", "(Tensor input)", -1, 0},
@@ -8378,6 +9794,58 @@ lt_operator lt_operators[] = {
     {"less", {{packed_less, packed_less_scalar}, {packed_less_, packed_less_scalar_}, {packed_less_out, packed_less_scalar_out}}, of_less, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"less_equal", {{packed_less_equal, packed_less_equal_scalar}, {packed_less_equal_, packed_less_equal_scalar_}, {packed_less_equal_out, packed_less_equal_scalar_out}}, of_less_equal, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"lgamma", {{packed_lgamma, NULL}, {packed_lgamma_, NULL}, {packed_lgamma_out, NULL}}, of_lgamma, 1, "T", "(Tensor input)", -1, 0},
+    {"linalg.cholesky", {{packed_linalg_cholesky, NULL}, {NULL, NULL}, {packed_linalg_cholesky_out, NULL}}, of_linalg_cholesky, 2, "T", "(Tensor input, *, bool upper=False)", -1, 0},
+    {"linalg.cholesky_ex", {{packed_linalg_cholesky_ex, NULL}, {NULL, NULL}, {packed_linalg_cholesky_ex_out, NULL}}, of_linalg_cholesky_ex, 3, "TT", "(Tensor input, *, bool upper=False, bool check_errors=False)", -1, 0},
+    {"linalg.cond", {{packed_linalg_cond, NULL}, {NULL, NULL}, {packed_linalg_cond_out, NULL}}, of_linalg_cond, 2, "T", "(Tensor input, Number p=None)", -1, 0},
+    {"linalg.cond.p_str", {{packed_linalg_cond_p_str, NULL}, {NULL, NULL}, {packed_linalg_cond_p_str_out, NULL}}, of_linalg_cond_p_str, 2, "T", "(Tensor input, str p)", -1, 0},
+    {"linalg.cross", {{packed_linalg_cross, NULL}, {NULL, NULL}, {packed_linalg_cross_out, NULL}}, of_linalg_cross, 3, "T", "(Tensor input, Tensor other, *, int dim=-1)", -1, 0},
+    {"linalg.det", {{packed_linalg_det, NULL}, {NULL, NULL}, {packed_linalg_det_out, NULL}}, of_linalg_det, 1, "T", "(Tensor A)", -1, 0},
+    {"linalg.diagonal", {{packed_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_linalg_diagonal, 4, "T", "(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
+    {"linalg.eig", {{packed_linalg_eig, NULL}, {NULL, NULL}, {packed_linalg_eig_out, NULL}}, of_linalg_eig, 1, "TT", "(Tensor input)", -1, 0},
+    {"linalg.eigh", {{packed_linalg_eigh, NULL}, {NULL, NULL}, {packed_linalg_eigh_out, NULL}}, of_linalg_eigh, 2, "TT", "(Tensor input, str UPLO=\"L\")", -1, 0},
+    {"linalg.eigvals", {{packed_linalg_eigvals, NULL}, {NULL, NULL}, {packed_linalg_eigvals_out, NULL}}, of_linalg_eigvals, 1, "T", "(Tensor input)", -1, 0},
+    {"linalg.eigvalsh", {{packed_linalg_eigvalsh, NULL}, {NULL, NULL}, {packed_linalg_eigvalsh_out, NULL}}, of_linalg_eigvalsh, 2, "T", "(Tensor input, str UPLO=\"L\")", -1, 0},
+    {"linalg.householder_product", {{packed_linalg_householder_product, NULL}, {NULL, NULL}, {packed_linalg_householder_product_out, NULL}}, of_linalg_householder_product, 2, "T", "(Tensor input, Tensor tau)", -1, 0},
+    {"linalg.inv", {{packed_linalg_inv, NULL}, {NULL, NULL}, {packed_linalg_inv_out, NULL}}, of_linalg_inv, 1, "T", "(Tensor A)", -1, 0},
+    {"linalg.inv_ex", {{packed_linalg_inv_ex, NULL}, {NULL, NULL}, {packed_linalg_inv_ex_out, NULL}}, of_linalg_inv_ex, 2, "TT", "(Tensor A, *, bool check_errors=False)", -1, 0},
+    {"linalg.ldl_factor", {{packed_linalg_ldl_factor, NULL}, {NULL, NULL}, {packed_linalg_ldl_factor_out, NULL}}, of_linalg_ldl_factor, 2, "TT", "(Tensor input, *, bool hermitian=False)", -1, 0},
+    {"linalg.ldl_factor_ex", {{packed_linalg_ldl_factor_ex, NULL}, {NULL, NULL}, {packed_linalg_ldl_factor_ex_out, NULL}}, of_linalg_ldl_factor_ex, 3, "TTT", "(Tensor input, *, bool hermitian=False, bool check_errors=False)", -1, 0},
+    {"linalg.ldl_solve", {{packed_linalg_ldl_solve, NULL}, {NULL, NULL}, {packed_linalg_ldl_solve_out, NULL}}, of_linalg_ldl_solve, 4, "T", "(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False)", -1, 0},
+    {"linalg.lstsq", {{packed_linalg_lstsq, NULL}, {NULL, NULL}, {packed_linalg_lstsq_out, NULL}}, of_linalg_lstsq, 4, "TTTT", "(Tensor input, Tensor b, float rcond=None, *, str driver=None)", -1, 0},
+    {"linalg.lu", {{packed_linalg_lu, NULL}, {NULL, NULL}, {packed_linalg_lu_out, NULL}}, of_linalg_lu, 2, "TTT", "(Tensor A, *, bool pivot=True)", -1, 0},
+    {"linalg.lu_factor", {{packed_linalg_lu_factor, NULL}, {NULL, NULL}, {packed_linalg_lu_factor_out, NULL}}, of_linalg_lu_factor, 2, "TT", "(Tensor A, *, bool pivot=True)", -1, 0},
+    {"linalg.lu_factor_ex", {{packed_linalg_lu_factor_ex, NULL}, {NULL, NULL}, {packed_linalg_lu_factor_ex_out, NULL}}, of_linalg_lu_factor_ex, 3, "TTT", "(Tensor A, *, bool pivot=True, bool check_errors=False)", -1, 0},
+    {"linalg.lu_solve", {{packed_linalg_lu_solve, NULL}, {NULL, NULL}, {packed_linalg_lu_solve_out, NULL}}, of_linalg_lu_solve, 5, "T", "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False)", -1, 0},
+    {"linalg.matmul", {{packed_linalg_matmul, NULL}, {NULL, NULL}, {packed_linalg_matmul_out, NULL}}, of_linalg_matmul, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"linalg.matrix_exp", {{packed_linalg_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}, of_linalg_matrix_exp, 1, "T", "(Tensor input)", -1, 0},
+    {"linalg.matrix_norm", {{packed_linalg_matrix_norm, NULL}, {NULL, NULL}, {packed_linalg_matrix_norm_out, NULL}}, of_linalg_matrix_norm, 5, "T", "(Tensor input, Number ord, sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)", -1, 0},
+    {"linalg.matrix_norm.str_ord", {{packed_linalg_matrix_norm_str_ord, NULL}, {NULL, NULL}, {packed_linalg_matrix_norm_str_ord_out, NULL}}, of_linalg_matrix_norm_str_ord, 5, "T", "(Tensor input, str ord=\"fro\", sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)", -1, 0},
+    {"linalg.matrix_power", {{packed_linalg_matrix_power, NULL}, {NULL, NULL}, {packed_linalg_matrix_power_out, NULL}}, of_linalg_matrix_power, 2, "T", "(Tensor input, int n)", -1, 0},
+    {"linalg.matrix_rank", {{packed_linalg_matrix_rank, NULL}, {NULL, NULL}, {packed_linalg_matrix_rank_out, NULL}}, of_linalg_matrix_rank, 4, "T", "(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)", -1, 0},
+    {"linalg.matrix_rank.atol_rtol_tensor", {{packed_linalg_matrix_rank_atol_rtol_tensor, NULL}, {NULL, NULL}, {packed_linalg_matrix_rank_atol_rtol_tensor_out, NULL}}, of_linalg_matrix_rank_atol_rtol_tensor, 4, "T", "(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)", -1, 0},
+    {"linalg.matrix_rank.tol", {{packed_linalg_matrix_rank_tol, NULL}, {NULL, NULL}, {packed_linalg_matrix_rank_tol_out, NULL}}, of_linalg_matrix_rank_tol, 3, "T", "(Tensor input, float tol, bool hermitian=False)", -1, 0},
+    {"linalg.matrix_rank.tol_tensor", {{packed_linalg_matrix_rank_tol_tensor, NULL}, {NULL, NULL}, {packed_linalg_matrix_rank_tol_tensor_out, NULL}}, of_linalg_matrix_rank_tol_tensor, 3, "T", "(Tensor input, Tensor tol, bool hermitian=False)", -1, 0},
+    {"linalg.matrix_sqrth", {{packed_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {packed_linalg_matrix_sqrth_out, NULL}}, of_linalg_matrix_sqrth, 1, "T", "(Tensor input)", -1, 0},
+    {"linalg.multi_dot", {{packed_linalg_multi_dot, NULL}, {NULL, NULL}, {packed_linalg_multi_dot_out, NULL}}, of_linalg_multi_dot, 1, "T", "(sequence of Tensor tensors)", -1, 0},
+    {"linalg.norm", {{packed_linalg_norm, NULL}, {NULL, NULL}, {packed_linalg_norm_out, NULL}}, of_linalg_norm, 5, "T", "(Tensor input, Number ord=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
+    {"linalg.norm.ord_str", {{packed_linalg_norm_ord_str, NULL}, {NULL, NULL}, {packed_linalg_norm_ord_str_out, NULL}}, of_linalg_norm_ord_str, 5, "T", "(Tensor input, str ord, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
+    {"linalg.pinv", {{packed_linalg_pinv, NULL}, {NULL, NULL}, {packed_linalg_pinv_out, NULL}}, of_linalg_pinv, 4, "T", "(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)", -1, 0},
+    {"linalg.pinv.atol_rtol_tensor", {{packed_linalg_pinv_atol_rtol_tensor, NULL}, {NULL, NULL}, {packed_linalg_pinv_atol_rtol_tensor_out, NULL}}, of_linalg_pinv_atol_rtol_tensor, 4, "T", "(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)", -1, 0},
+    {"linalg.pinv.rcond", {{packed_linalg_pinv_rcond, NULL}, {NULL, NULL}, {packed_linalg_pinv_rcond_out, NULL}}, of_linalg_pinv_rcond, 3, "T", "(Tensor input, float rcond, bool hermitian=False)", -1, 0},
+    {"linalg.pinv.rcond_tensor", {{packed_linalg_pinv_rcond_tensor, NULL}, {NULL, NULL}, {packed_linalg_pinv_rcond_tensor_out, NULL}}, of_linalg_pinv_rcond_tensor, 3, "T", "(Tensor input, Tensor rcond, bool hermitian=False)", -1, 0},
+    {"linalg.polar", {{packed_linalg_polar, NULL}, {NULL, NULL}, {packed_linalg_polar_out, NULL}}, of_linalg_polar, 1, "TT", "(Tensor A)", -1, 0},
+    {"linalg.qr", {{packed_linalg_qr, NULL}, {NULL, NULL}, {packed_linalg_qr_out, NULL}}, of_linalg_qr, 2, "TT", "(Tensor A, str mode=\"reduced\")", -1, 0},
+    {"linalg.slogdet", {{packed_linalg_slogdet, NULL}, {NULL, NULL}, {packed_linalg_slogdet_out, NULL}}, of_linalg_slogdet, 1, "TT", "(Tensor A)", -1, 0},
+    {"linalg.solve", {{packed_linalg_solve, NULL}, {NULL, NULL}, {packed_linalg_solve_out, NULL}}, of_linalg_solve, 3, "T", "(Tensor A, Tensor B, *, bool left=True)", -1, 0},
+    {"linalg.solve_ex", {{packed_linalg_solve_ex, NULL}, {NULL, NULL}, {packed_linalg_solve_ex_out, NULL}}, of_linalg_solve_ex, 4, "TT", "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", -1, 0},
+    {"linalg.solve_triangular", {{packed_linalg_solve_triangular, NULL}, {NULL, NULL}, {packed_linalg_solve_triangular_out, NULL}}, of_linalg_solve_triangular, 5, "T", "(Tensor input, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)", -1, 0},
+    {"linalg.svd", {{packed_linalg_svd, NULL}, {NULL, NULL}, {packed_linalg_svd_out, NULL}}, of_linalg_svd, 3, "TTT", "(Tensor A, bool full_matrices=True, *, str driver=None)", -1, 0},
+    {"linalg.svdvals", {{packed_linalg_svdvals, NULL}, {NULL, NULL}, {packed_linalg_svdvals_out, NULL}}, of_linalg_svdvals, 2, "T", "(Tensor A, *, str driver=None)", -1, 0},
+    {"linalg.tensorinv", {{packed_linalg_tensorinv, NULL}, {NULL, NULL}, {packed_linalg_tensorinv_out, NULL}}, of_linalg_tensorinv, 2, "T", "(Tensor input, int ind=2)", -1, 0},
+    {"linalg.tensorsolve", {{packed_linalg_tensorsolve, NULL}, {NULL, NULL}, {packed_linalg_tensorsolve_out, NULL}}, of_linalg_tensorsolve, 3, "T", "(Tensor input, Tensor other, sequence of int dims=None)", -1, 0},
+    {"linalg.vander", {{packed_linalg_vander, NULL}, {NULL, NULL}, {NULL, NULL}}, of_linalg_vander, 2, "T", "(Tensor x, *, int N=None)", -1, 0},
+    {"linalg.vecdot", {{packed_linalg_vecdot, NULL}, {NULL, NULL}, {packed_linalg_vecdot_out, NULL}}, of_linalg_vecdot, 3, "T", "(Tensor x, Tensor y, *, int dim=-1)", -1, 0},
+    {"linalg.vector_norm", {{packed_linalg_vector_norm, NULL}, {NULL, NULL}, {packed_linalg_vector_norm_out, NULL}}, of_linalg_vector_norm, 5, "T", "(Tensor input, Number ord=2, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"linspace", {{packed_linspace, NULL}, {NULL, NULL}, {packed_linspace_out, NULL}}, of_linspace, 6, "T", "(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"linspace.scalar_tensor", {{packed_linspace_scalar_tensor, NULL}, {NULL, NULL}, {packed_linspace_scalar_tensor_out, NULL}}, of_linspace_scalar_tensor, 6, "T", "(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"linspace.tensor_scalar", {{packed_linspace_tensor_scalar, NULL}, {NULL, NULL}, {packed_linspace_tensor_scalar_out, NULL}}, of_linspace_tensor_scalar, 6, "T", "(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
@@ -8394,6 +9862,7 @@ lt_operator lt_operators[] = {
     {"logaddexp", {{packed_logaddexp, NULL}, {NULL, NULL}, {packed_logaddexp_out, NULL}}, of_logaddexp, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"logaddexp2", {{packed_logaddexp2, NULL}, {NULL, NULL}, {packed_logaddexp2_out, NULL}}, of_logaddexp2, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"logcumsumexp", {{packed_logcumsumexp, NULL}, {NULL, NULL}, {packed_logcumsumexp_out, NULL}}, of_logcumsumexp, 2, "T", "(Tensor input, int dim)", -1, 0},
+    {"logdet", {{packed_logdet, NULL}, {NULL, NULL}, {NULL, NULL}}, of_logdet, 1, "T", "(Tensor input)", -1, 0},
     {"logical_and", {{packed_logical_and, NULL}, {packed_logical_and_, NULL}, {packed_logical_and_out, NULL}}, of_logical_and, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"logical_not", {{packed_logical_not, NULL}, {packed_logical_not_, NULL}, {packed_logical_not_out, NULL}}, of_logical_not, 1, "T", "(Tensor input)", -1, 0},
     {"logical_or", {{packed_logical_or, NULL}, {packed_logical_or_, NULL}, {packed_logical_or_out, NULL}}, of_logical_or, 2, "T", "(Tensor input, Tensor other)", -1, 0},
@@ -8405,6 +9874,8 @@ lt_operator lt_operators[] = {
     {"logspace.tensor_tensor", {{packed_logspace_tensor_tensor, NULL}, {NULL, NULL}, {packed_logspace_tensor_tensor_out, NULL}}, of_logspace_tensor_tensor, 7, "T", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"logsumexp", {{packed_logsumexp, NULL}, {NULL, NULL}, {packed_logsumexp_out, NULL}}, of_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
+    {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
     {"mH", {{packed_mH, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mH, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"mT", {{packed_mT, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mT, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"manual_seed", {{packed_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_manual_seed, 1, "", "(int seed)", -1, 0},
@@ -8412,6 +9883,8 @@ lt_operator lt_operators[] = {
     {"masked_scatter", {{packed_masked_scatter, NULL}, {packed_masked_scatter_, NULL}, {NULL, NULL}}, of_masked_scatter, 3, "T", "(Tensor input, Tensor mask, Tensor source)", -1, 0},
     {"masked_select", {{packed_masked_select, NULL}, {NULL, NULL}, {packed_masked_select_out, NULL}}, of_masked_select, 2, "T", "(Tensor input, Tensor mask)", -1, 0},
     {"matmul", {{packed_matmul, NULL}, {NULL, NULL}, {packed_matmul_out, NULL}}, of_matmul, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"matrix_exp", {{packed_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}, of_matrix_exp, 1, "T", "(Tensor input)", -1, 0},
+    {"matrix_power", {{packed_matrix_power, NULL}, {NULL, NULL}, {packed_matrix_power_out, NULL}}, of_matrix_power, 2, "T", "(Tensor input, int n)", -1, 0},
     {"max", {{packed_max, NULL}, {NULL, NULL}, {packed_max_out, NULL}}, of_max, 1, "T", "(Tensor input)", -1, 0},
     {"max.dim", {{packed_max_dim, NULL}, {NULL, NULL}, {packed_max_dim_out, NULL}}, of_max_dim, 3, "TT", "(Tensor input, int dim, bool keepdim=False)", -1, 0},
     {"max.other", {{packed_max_other, NULL}, {NULL, NULL}, {packed_max_other_out, NULL}}, of_max_other, 2, "T", "(Tensor input, Tensor other)", -1, 0},
@@ -8485,13 +9958,18 @@ lt_operator lt_operators[] = {
     {"npz_load_bytes", {{packed_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_npz_load_bytes, 1, "KA", "(Tensor data)", -1, 0},
     {"npz_save", {{packed_npz_save, NULL}, {NULL, NULL}, {NULL, NULL}}, of_npz_save, 3, "", "(str path, sequence of str names, sequence of Tensor tensors)", -1, 0},
     {"npz_save_bytes", {{packed_npz_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_npz_save_bytes, 2, "T", "(sequence of str names, sequence of Tensor tensors)", -1, 0},
+    {"nuclear_norm", {{packed_nuclear_norm, NULL}, {NULL, NULL}, {packed_nuclear_norm_out, NULL}}, of_nuclear_norm, 3, "T", "(Tensor input, sequence of int dim=[-2, -1], bool keepdim=False)", -1, 0},
     {"ones", {{packed_ones, NULL}, {NULL, NULL}, {packed_ones_out, NULL}}, of_ones, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"ones_like", {{packed_ones_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_ones_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
+    {"orgqr", {{packed_orgqr, NULL}, {NULL, NULL}, {packed_orgqr_out, NULL}}, of_orgqr, 2, "T", "(Tensor input, Tensor tau)", -1, 0},
+    {"ormqr", {{packed_ormqr, NULL}, {NULL, NULL}, {packed_ormqr_out, NULL}}, of_ormqr, 5, "T", "(Tensor input, Tensor tau, Tensor other, bool left=True, bool transpose=False)", -1, 0},
     {"outer", {{packed_outer, NULL}, {NULL, NULL}, {packed_outer_out, NULL}}, of_outer, 2, "T", "(Tensor input, Tensor vec2)", -1, 0},
     {"output_nr", {{packed_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_output_nr, 1, "I", "(Tensor input)", -1, 0},
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
     {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
     {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
+    {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
+    {"pivots_permutation", {{packed_pivots_permutation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pivots_permutation, 2, "T", "(Tensor pivots, int n)", -1, 0},
     {"poisson", {{packed_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}, of_poisson, 2, "T", "(Tensor input, *, Generator generator=None)", -1, 0},
     {"polar", {{packed_polar, NULL}, {NULL, NULL}, {packed_polar_out, NULL}}, of_polar, 2, "T", "(Tensor abs, Tensor angle)", -1, 0},
     {"polygamma", {{packed_polygamma, NULL}, {NULL, NULL}, {packed_polygamma_out, NULL}}, of_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
@@ -8502,6 +9980,7 @@ lt_operator lt_operators[] = {
     {"promote_types", {{packed_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}, of_promote_types, 2, "D", "(dtype type1, dtype type2)", -1, 0},
     {"push_saved_tensors_hooks", {{packed_push_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, of_push_saved_tensors_hooks, 5, "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, 0},
     {"put", {{packed_put, NULL}, {packed_put_, NULL}, {NULL, NULL}}, of_put, 4, "T", "(Tensor input, Tensor index, Tensor source, bool accumulate=False)", -1, 0},
+    {"qr", {{packed_qr, NULL}, {NULL, NULL}, {packed_qr_out, NULL}}, of_qr, 2, "TT", "(Tensor input, bool some=True)", -1, 0},
     {"quantile", {{packed_quantile, packed_quantile_scalar}, {NULL, NULL}, {packed_quantile_out, packed_quantile_scalar_out}}, of_quantile, 5, "T", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, 0},
     {"rad2deg", {{packed_rad2deg, NULL}, {packed_rad2deg_, NULL}, {packed_rad2deg_out, NULL}}, of_rad2deg, 1, "T", "(Tensor input)", -1, 0},
     {"rand", {{packed_rand, NULL}, {NULL, NULL}, {packed_rand_out, NULL}}, of_rand, 5, "T", "(sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
@@ -8603,12 +10082,24 @@ lt_operator lt_operators[] = {
     {"sinh", {{packed_sinh, NULL}, {packed_sinh_, NULL}, {packed_sinh_out, NULL}}, of_sinh, 1, "T", "(Tensor input)", -1, 0},
     {"slice", {{packed_slice, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice, 5, "T", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF},
     {"slice_scatter", {{packed_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice_scatter, 6, "T", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, 0},
+    {"slogdet", {{packed_slogdet, NULL}, {NULL, NULL}, {packed_slogdet_out, NULL}}, of_slogdet, 1, "TT", "(Tensor input)", -1, 0},
     {"softmax", {{packed_softmax, NULL}, {NULL, NULL}, {packed_softmax_out, NULL}}, of_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"sort", {{packed_sort, NULL}, {NULL, NULL}, {packed_sort_out, NULL}}, of_sort, 3, "TT", "(Tensor input, int dim=-1, bool descending=False)", -1, 0},
     {"sort.stable", {{packed_sort_stable, NULL}, {NULL, NULL}, {packed_sort_stable_out, NULL}}, of_sort_stable, 4, "TT", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, 0},
+    {"special.airy_ai", {{packed_special_airy_ai, NULL}, {NULL, NULL}, {packed_special_airy_ai_out, NULL}}, of_special_airy_ai, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_j0", {{packed_special_bessel_j0, NULL}, {NULL, NULL}, {packed_special_bessel_j0_out, NULL}}, of_special_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_j1", {{packed_special_bessel_j1, NULL}, {NULL, NULL}, {packed_special_bessel_j1_out, NULL}}, of_special_bessel_j1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_y0", {{packed_special_bessel_y0, NULL}, {NULL, NULL}, {packed_special_bessel_y0_out, NULL}}, of_special_bessel_y0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_y1", {{packed_special_bessel_y1, NULL}, {NULL, NULL}, {packed_special_bessel_y1_out, NULL}}, of_special_bessel_y1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.chebyshev_polynomial_t", {{packed_special_chebyshev_polynomial_t, packed_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_t_out, packed_special_chebyshev_polynomial_t_scalar_out}}, of_special_chebyshev_polynomial_t, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_u", {{packed_special_chebyshev_polynomial_u, packed_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_u_out, packed_special_chebyshev_polynomial_u_scalar_out}}, of_special_chebyshev_polynomial_u, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_v", {{packed_special_chebyshev_polynomial_v, packed_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_v_out, packed_special_chebyshev_polynomial_v_scalar_out}}, of_special_chebyshev_polynomial_v, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_w", {{packed_special_chebyshev_polynomial_w, packed_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_w_out, packed_special_chebyshev_polynomial_w_scalar_out}}, of_special_chebyshev_polynomial_w, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.digamma", {{packed_special_digamma, NULL}, {NULL, NULL}, {packed_special_digamma_out, NULL}}, of_special_digamma, 1, "T", "(Tensor input)", -1, 0},
+    {"special.entr", {{packed_special_entr, NULL}, {NULL, NULL}, {packed_special_entr_out, NULL}}, of_special_entr, 1, "T", "(Tensor input)", -1, 0},
     {"special.erf", {{packed_special_erf, NULL}, {NULL, NULL}, {packed_special_erf_out, NULL}}, of_special_erf, 1, "T", "(Tensor input)", -1, 0},
     {"special.erfc", {{packed_special_erfc, NULL}, {NULL, NULL}, {packed_special_erfc_out, NULL}}, of_special_erfc, 1, "T", "(Tensor input)", -1, 0},
+    {"special.erfcx", {{packed_special_erfcx, NULL}, {NULL, NULL}, {packed_special_erfcx_out, NULL}}, of_special_erfcx, 1, "T", "(Tensor input)", -1, 0},
     {"special.erfinv", {{packed_special_erfinv, NULL}, {NULL, NULL}, {packed_special_erfinv_out, NULL}}, of_special_erfinv, 1, "T", "(Tensor input)", -1, 0},
     {"special.exp2", {{packed_special_exp2, NULL}, {NULL, NULL}, {packed_special_exp2_out, NULL}}, of_special_exp2, 1, "T", "(Tensor input)", -1, 0},
     {"special.expit", {{packed_special_expit, NULL}, {NULL, NULL}, {packed_special_expit_out, NULL}}, of_special_expit, 1, "T", "(Tensor input)", -1, 0},
@@ -8616,17 +10107,38 @@ lt_operator lt_operators[] = {
     {"special.gammainc", {{packed_special_gammainc, NULL}, {NULL, NULL}, {packed_special_gammainc_out, NULL}}, of_special_gammainc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaincc", {{packed_special_gammaincc, NULL}, {NULL, NULL}, {packed_special_gammaincc_out, NULL}}, of_special_gammaincc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaln", {{packed_special_gammaln, NULL}, {NULL, NULL}, {packed_special_gammaln_out, NULL}}, of_special_gammaln, 1, "T", "(Tensor input)", -1, 0},
+    {"special.hermite_polynomial_h", {{packed_special_hermite_polynomial_h, packed_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {packed_special_hermite_polynomial_h_out, packed_special_hermite_polynomial_h_scalar_out}}, of_special_hermite_polynomial_h, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.hermite_polynomial_he", {{packed_special_hermite_polynomial_he, packed_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {packed_special_hermite_polynomial_he_out, packed_special_hermite_polynomial_he_scalar_out}}, of_special_hermite_polynomial_he, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.i0", {{packed_special_i0, NULL}, {NULL, NULL}, {packed_special_i0_out, NULL}}, of_special_i0, 1, "T", "(Tensor input)", -1, 0},
     {"special.i0e", {{packed_special_i0e, NULL}, {NULL, NULL}, {packed_special_i0e_out, NULL}}, of_special_i0e, 1, "T", "(Tensor input)", -1, 0},
     {"special.i1", {{packed_special_i1, NULL}, {NULL, NULL}, {packed_special_i1_out, NULL}}, of_special_i1, 1, "T", "(Tensor input)", -1, 0},
     {"special.i1e", {{packed_special_i1e, NULL}, {NULL, NULL}, {packed_special_i1e_out, NULL}}, of_special_i1e, 1, "T", "(Tensor input)", -1, 0},
+    {"special.laguerre_polynomial_l", {{packed_special_laguerre_polynomial_l, packed_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {packed_special_laguerre_polynomial_l_out, packed_special_laguerre_polynomial_l_scalar_out}}, of_special_laguerre_polynomial_l, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.legendre_polynomial_p", {{packed_special_legendre_polynomial_p, packed_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {packed_special_legendre_polynomial_p_out, packed_special_legendre_polynomial_p_scalar_out}}, of_special_legendre_polynomial_p, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.log1p", {{packed_special_log1p, NULL}, {NULL, NULL}, {packed_special_log1p_out, NULL}}, of_special_log1p, 1, "T", "(Tensor input)", -1, 0},
+    {"special.log_ndtr", {{packed_special_log_ndtr, NULL}, {NULL, NULL}, {packed_special_log_ndtr_out, NULL}}, of_special_log_ndtr, 1, "T", "(Tensor input)", -1, 0},
+    {"special.log_softmax", {{packed_special_log_softmax, NULL}, {NULL, NULL}, {packed_special_log_softmax_out, NULL}}, of_special_log_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"special.logit", {{packed_special_logit, NULL}, {NULL, NULL}, {packed_special_logit_out, NULL}}, of_special_logit, 2, "T", "(Tensor input, float eps=None)", -1, 0},
+    {"special.logsumexp", {{packed_special_logsumexp, NULL}, {NULL, NULL}, {packed_special_logsumexp_out, NULL}}, of_special_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
+    {"special.modified_bessel_i0", {{packed_special_modified_bessel_i0, NULL}, {NULL, NULL}, {packed_special_modified_bessel_i0_out, NULL}}, of_special_modified_bessel_i0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_i1", {{packed_special_modified_bessel_i1, NULL}, {NULL, NULL}, {packed_special_modified_bessel_i1_out, NULL}}, of_special_modified_bessel_i1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_k0", {{packed_special_modified_bessel_k0, NULL}, {NULL, NULL}, {packed_special_modified_bessel_k0_out, NULL}}, of_special_modified_bessel_k0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_k1", {{packed_special_modified_bessel_k1, NULL}, {NULL, NULL}, {packed_special_modified_bessel_k1_out, NULL}}, of_special_modified_bessel_k1, 1, "T", "(Tensor input)", -1, 0},
     {"special.multigammaln", {{packed_special_multigammaln, NULL}, {NULL, NULL}, {packed_special_multigammaln_out, NULL}}, of_special_multigammaln, 2, "T", "(Tensor input, int p)", -1, 0},
+    {"special.ndtr", {{packed_special_ndtr, NULL}, {NULL, NULL}, {packed_special_ndtr_out, NULL}}, of_special_ndtr, 1, "T", "(Tensor input)", -1, 0},
+    {"special.ndtri", {{packed_special_ndtri, NULL}, {NULL, NULL}, {packed_special_ndtri_out, NULL}}, of_special_ndtri, 1, "T", "(Tensor input)", -1, 0},
     {"special.polygamma", {{packed_special_polygamma, NULL}, {NULL, NULL}, {packed_special_polygamma_out, NULL}}, of_special_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
     {"special.psi", {{packed_special_psi, NULL}, {NULL, NULL}, {packed_special_psi_out, NULL}}, of_special_psi, 1, "T", "(Tensor input)", -1, 0},
     {"special.round", {{packed_special_round, NULL}, {NULL, NULL}, {packed_special_round_out, NULL}}, of_special_round, 2, "T", "(Tensor input, *, int decimals=0)", -1, 0},
+    {"special.scaled_modified_bessel_k0", {{packed_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {packed_special_scaled_modified_bessel_k0_out, NULL}}, of_special_scaled_modified_bessel_k0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.scaled_modified_bessel_k1", {{packed_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {packed_special_scaled_modified_bessel_k1_out, NULL}}, of_special_scaled_modified_bessel_k1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_t", {{packed_special_shifted_chebyshev_polynomial_t, packed_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_t_out, packed_special_shifted_chebyshev_polynomial_t_scalar_out}}, of_special_shifted_chebyshev_polynomial_t, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_u", {{packed_special_shifted_chebyshev_polynomial_u, packed_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_u_out, packed_special_shifted_chebyshev_polynomial_u_scalar_out}}, of_special_shifted_chebyshev_polynomial_u, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_v", {{packed_special_shifted_chebyshev_polynomial_v, packed_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_v_out, packed_special_shifted_chebyshev_polynomial_v_scalar_out}}, of_special_shifted_chebyshev_polynomial_v, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_w", {{packed_special_shifted_chebyshev_polynomial_w, packed_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_w_out, packed_special_shifted_chebyshev_polynomial_w_scalar_out}}, of_special_shifted_chebyshev_polynomial_w, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.sinc", {{packed_special_sinc, NULL}, {NULL, NULL}, {packed_special_sinc_out, NULL}}, of_special_sinc, 1, "T", "(Tensor input)", -1, 0},
+    {"special.softmax", {{packed_special_softmax, NULL}, {NULL, NULL}, {packed_special_softmax_out, NULL}}, of_special_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
+    {"special.spherical_bessel_j0", {{packed_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {packed_special_spherical_bessel_j0_out, NULL}}, of_special_spherical_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
     {"special.xlog1py", {{packed_special_xlog1py, packed_special_xlog1py_scalar}, {NULL, NULL}, {packed_special_xlog1py_out, packed_special_xlog1py_scalar_out}}, of_special_xlog1py, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.xlogy", {{packed_special_xlogy, packed_special_xlogy_scalar}, {NULL, NULL}, {packed_special_xlogy_out, packed_special_xlogy_scalar_out}}, of_special_xlogy, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.zeta", {{packed_special_zeta, packed_special_zeta_scalar}, {NULL, NULL}, {packed_special_zeta_out, packed_special_zeta_scalar_out}}, of_special_zeta, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
@@ -8674,6 +10186,7 @@ lt_operator lt_operators[] = {
     {"subtract", {{packed_subtract, packed_subtract_scalar}, {packed_subtract_, packed_subtract_scalar_}, {packed_subtract_out, packed_subtract_scalar_out}}, of_subtract, 3, "T", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, 0},
     {"sum", {{packed_sum, NULL}, {NULL, NULL}, {packed_sum_out, NULL}}, of_sum, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"sum_to_size", {{packed_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sum_to_size, 2, "T", "(Tensor input, sequence of int size)", -1, 0},
+    {"svd", {{packed_svd, NULL}, {NULL, NULL}, {packed_svd_out, NULL}}, of_svd, 3, "TTT", "(Tensor input, bool some=True, bool compute_uv=True)", -1, 0},
     {"swapaxes", {{packed_swapaxes, NULL}, {packed_swapaxes_, NULL}, {NULL, NULL}}, of_swapaxes, 3, "T", "(Tensor input, int axis0, int axis1)", -1, LT_BRIEF},
     {"swapdims", {{packed_swapdims, NULL}, {packed_swapdims_, NULL}, {NULL, NULL}}, of_swapdims, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF},
     {"t.matrix", {{packed_t_matrix, NULL}, {packed_t_matrix_, NULL}, {NULL, NULL}}, of_t_matrix, 1, "T", "(Tensor input)", -1, LT_BRIEF},
@@ -8696,6 +10209,7 @@ lt_operator lt_operators[] = {
     {"trapezoid.x", {{packed_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trapezoid_x, 3, "T", "(Tensor y, Tensor x, *, int dim=-1)", -1, 0},
     {"trapz", {{packed_trapz, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trapz, 3, "T", "(Tensor y, *, Number dx=1, int dim=-1)", -1, 0},
     {"trapz.x", {{packed_trapz_x, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trapz_x, 3, "T", "(Tensor y, Tensor x, *, int dim=-1)", -1, 0},
+    {"triangular_solve", {{packed_triangular_solve, NULL}, {NULL, NULL}, {packed_triangular_solve_out, NULL}}, of_triangular_solve, 5, "TT", "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", -1, 0},
     {"tril", {{packed_tril, NULL}, {packed_tril_, NULL}, {packed_tril_out, NULL}}, of_tril, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
     {"tril_indices", {{packed_tril_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tril_indices, 6, "T", "(int row, int col, int offset=0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"triu", {{packed_triu, NULL}, {packed_triu_, NULL}, {packed_triu_out, NULL}}, of_triu, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
@@ -8737,4 +10251,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 639;
+const int lt_operator_count = 745;

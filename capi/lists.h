@@ -9,7 +9,7 @@
 
 #include "../include/tensor.h"
 
-enum { LT_DEEPEST = 64, LT_FEW = 32 };
+enum { LT_DEEPEST = 128, LT_FEW = 32 };
 
 // What numbers are. Those of several kinds are kept as the last of theirs.
 typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;

@@ -64,7 +64,8 @@ typedef enum tensor_status {
   TENSOR_ERROR_FORKED = 8,           // called in a forked child process
   TENSOR_ERROR_INTERNAL = 9,         // a defect of the library
   TENSOR_ERROR_IO = 10,              // a file could not be read or written
-  TENSOR_ERROR_CALLBACK = 11         // a function of the program that the library called has failed, which knows why
+  TENSOR_ERROR_CALLBACK = 11,        // a function of the program that the library called has failed, which knows why
+  TENSOR_ERROR_LINALG = 12           // a matrix that has no such factorization, or no solution
 } tensor_status;
 
 typedef enum tensor_dtype {
@@ -1554,7 +1555,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_i0_(tensor_t *self);
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
@@ -2360,6 +2361,10 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
 
 // ----------------------------------------------------------------------------------------------------- matrix products
 
+// Another name of `matmul`.
+TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
 // Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
 // as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
 // are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
@@ -2474,6 +2479,335 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 
 // Sum of a matrix's diagonal; int64 for integers.
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
+
+// ------------------------------------------------------------------------------------------------------ linear algebra
+
+// The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
+TENSOR_API tensor_status tensor_linalg_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out);
+
+// Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
+TENSOR_API tensor_status tensor_linalg_diagonal(const tensor_t *A, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
+
+// The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
+TENSOR_API tensor_status tensor_linalg_vecdot(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_vecdot_out(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t *out);
+
+// The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
+TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
+
+// As `linalg.multi_dot`, of one or more matrices.
+TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out);
+TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out);
+
+// The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
+TENSOR_API tensor_status tensor_linalg_matrix_power(const tensor_t *self, int64_t n, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out);
+
+// Another name of `linalg.matrix_power`, and a method.
+TENSOR_API tensor_status tensor_matrix_power(const tensor_t *self, int64_t n, tensor_t **out);
+TENSOR_API tensor_status tensor_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out);
+
+// The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
+// exponential revisited, 2005), in float64 or complex128.
+TENSOR_API tensor_status tensor_linalg_matrix_exp(const tensor_t *self, tensor_t **out);
+
+// Another name of `linalg.matrix_exp`, and a method.
+TENSOR_API tensor_status tensor_matrix_exp(const tensor_t *self, tensor_t **out);
+
+// The powers from 0 to `N` - 1, or to n - 1, of each element of vectors `x` (..., n), in rows: (..., n, N). Integers give int64.
+// Absent: N TENSOR_NONE.
+TENSOR_API tensor_status tensor_linalg_vander(const tensor_t *x, int64_t N, tensor_t **out);
+
+// The inverse for `tensordot` over `ind` dimensions: that of the square matrix which the first `ind` dimensions make by the others, with these dimensions exchanged.
+TENSOR_API tensor_status tensor_linalg_tensorinv(const tensor_t *self, int64_t ind, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_tensorinv_out(const tensor_t *self, int64_t ind, tensor_t *out);
+
+// The X of tensordot(`self`, X) = `other` over all dimensions of X. `self` has `other`'s dimensions first and then X's, once `dims` are moved to the end.
+// Absent: dims NULL with dims_len 0.
+TENSOR_API tensor_status tensor_linalg_tensorsolve(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_tensorsolve_out(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t *out);
+
+// The Cholesky factor L of each Hermitian positive-definite matrix A = L L^H in a batch (..., n, n), of which the lower triangle is read; with `upper` the factor U of
+// A = U^H U, and the upper triangle. The diagonal is positive, the other triangle zero. `info`, int32 (...), is 0, or the order of the first leading minor that is not positive;
+// with `check_errors` that is an error instead. 16-bit floats are computed in float32.
+TENSOR_API tensor_status tensor_linalg_cholesky_ex(const tensor_t *self, bool upper, bool check_errors, tensor_t **L, tensor_t **info);
+TENSOR_API tensor_status tensor_linalg_cholesky_ex_out(const tensor_t *self, bool upper, bool check_errors, tensor_t *L, tensor_t *info);
+
+// As `linalg.cholesky_ex`, whose factor it gives. A matrix that is not positive-definite is an error (LinAlgError) that names its place in the batch.
+TENSOR_API tensor_status tensor_linalg_cholesky(const tensor_t *self, bool upper, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
+
+// Another name of `linalg.cholesky`, and a method.
+TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out);
+TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
+
+// Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
+// out; `pivots`, int32 (..., min(m, n)), the row, counted from 1, that each row was exchanged with; `info`, int32 (...), 0 or the first place, counted from 1, where the
+// diagonal of U is zero, which with `check_errors` is an error. `pivot` must be true.
+TENSOR_API tensor_status tensor_linalg_lu_factor_ex(const tensor_t *A, bool pivot, bool check_errors, tensor_t **LU, tensor_t **pivots, tensor_t **info);
+TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool pivot, bool check_errors, tensor_t *LU, tensor_t *pivots, tensor_t *info);
+
+// As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
+TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
+TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
+
+// Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
+// k = min(m, n). `pivot` must be true.
+TENSOR_API tensor_status tensor_linalg_lu(const tensor_t *A, bool pivot, tensor_t **P, tensor_t **L, tensor_t **U);
+TENSOR_API tensor_status tensor_linalg_lu_out(const tensor_t *A, bool pivot, tensor_t *P, tensor_t *L, tensor_t *U);
+
+// The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
+TENSOR_API tensor_status tensor_lu_unpack(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t **P, tensor_t **L, tensor_t **U);
+TENSOR_API tensor_status tensor_lu_unpack_out(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t *P, tensor_t *L, tensor_t *U);
+
+// The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to.
+TENSOR_API tensor_status tensor_pivots_permutation(const tensor_t *pivots, int64_t n, tensor_t **out);
+
+// Factors each symmetric matrix A = L D L^T in a batch (..., n, n), or Hermitian ones A = L D L^H with `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 (..., n), are
+// as LAPACK's sytrf and hetrf give them: D has blocks of one or, where pivots are negative, of two. `info`, int32 (...), is 0 or the first zero of D, counted from 1, which with
+// `check_errors` is an error.
+TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool hermitian, bool check_errors, tensor_t **LD, tensor_t **pivots, tensor_t **info);
+TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info);
+
+// As `linalg.ldl_factor_ex`. A zero of D is an error (LinAlgError) that names its place.
+TENSOR_API tensor_status tensor_linalg_ldl_factor(const tensor_t *self, bool hermitian, tensor_t **LD, tensor_t **pivots);
+TENSOR_API tensor_status tensor_linalg_ldl_factor_out(const tensor_t *self, bool hermitian, tensor_t *LD, tensor_t *pivots);
+
+// Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
+// reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
+TENSOR_API tensor_status tensor_geqrf(const tensor_t *self, tensor_t **a_, tensor_t **tau);
+TENSOR_API tensor_status tensor_geqrf_out(const tensor_t *self, tensor_t *a_, tensor_t *tau);
+
+// Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
+// 'complete' Q (..., m, m) and R (..., m, n); 'r' an empty Q. Signs are those of LAPACK's reflections: the diagonal of R is real, and may be negative.
+TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, tensor_t **Q, tensor_t **R);
+TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R);
+
+// As `linalg.qr`, reduced, or complete where `some` is false.
+TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R);
+TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R);
+
+// The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
+// it; `tau` (..., k) has k <= n scales.
+TENSOR_API tensor_status tensor_linalg_householder_product(const tensor_t *input, const tensor_t *tau, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_householder_product_out(const tensor_t *input, const tensor_t *tau, tensor_t *out);
+
+// Another name of `linalg.householder_product`, and a method.
+TENSOR_API tensor_status tensor_orgqr(const tensor_t *self, const tensor_t *tau, tensor_t **out);
+TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *tau, tensor_t *out);
+
+// `other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `self` and `tau`,
+// or its adjoint with `transpose`.
+TENSOR_API tensor_status tensor_ormqr(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t **out);
+TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t *out);
+
+// The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
+// give NaN.
+TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out);
+
+// Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H);
+TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H);
+
+// The determinant of each matrix in a batch (..., n, n): (...).
+TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out);
+
+// Another name of `linalg.det`, and a method.
+TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out);
+
+// The determinant of each matrix in a batch (..., n, n) as `sign`, a number of size 1, or 0, and the natural logarithm of its absolute value, which is -inf then.
+TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sign, tensor_t **logabsdet);
+TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet);
+
+// Another name of `linalg.slogdet`, and a method.
+TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, tensor_t **logabsdet);
+TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet);
+
+// The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
+TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out);
+
+// The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
+// `dtype` converts elements first.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
+// 2-norm over `dim`, or of all elements.
+// Absent: ord tensor_none(), dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
+TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// The sum of the singular values of the matrices in two dimensions.
+TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
+// product of that norm of a square matrix and of its inverse, inf where there is none.
+// Absent: p tensor_none().
+TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out);
+
+// As above with the norm 'fro' or 'nuc' of `linalg.matrix_norm`.
+TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out);
+
+// The number of singular values of each matrix in a batch (..., m, n) that are greater than max(`atol`, `rtol` times the largest), int64 (...). `atol` is 0 unless given; `rtol` the dtype's epsilon times
+// max(m, n), or 0 where `atol` is given and positive. With `hermitian` the absolute values of eigenvalues are counted, and the lower triangle read.
+// Absent: atol NULL, rtol NULL.
+TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out);
+
+// As above with tensors that broadcast with the batch.
+// Absent: atol NULL, rtol NULL.
+TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out);
+
+// As above with `tol` for `atol`, and an `rtol` of 0.
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, double tol, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self, double tol, bool hermitian, tensor_t *out);
+
+// As above with a tensor that broadcasts with the batch.
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t *out);
+
+// The pseudoinverse (..., n, m) of each matrix in a batch (..., m, n), of whose singular values those that are not greater than max(`atol`, `rtol` times the largest) count as zero. The defaults, and
+// `hermitian`, are those of `linalg.matrix_rank`.
+// Absent: atol NULL, rtol NULL.
+TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out);
+
+// As above with tensors that broadcast with the batch.
+// Absent: atol NULL, rtol NULL.
+TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out);
+
+// As above with `rcond` for `rtol`.
+TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double rcond, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, double rcond, bool hermitian, tensor_t *out);
+
+// As above with a tensor that broadcasts with the batch.
+TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t *out);
+
+// As `linalg.pinv` with `rcond` for `rtol`.
+TENSOR_API tensor_status tensor_pinverse(const tensor_t *self, double rcond, tensor_t **out);
+
+// The X of A X = B, or of X A = B where `left` is false, for square matrices A (..., n, n). B is matrices, whose batch broadcasts with A's, or vectors: of shape (n), or of A's shape but for
+// the last size. `info`, int32, is 0 for each A, or the first zero pivot, counted from 1, with which X is undefined; with `check_errors` that is an error.
+TENSOR_API tensor_status tensor_linalg_solve_ex(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t **result, tensor_t **info);
+TENSOR_API tensor_status tensor_linalg_solve_ex_out(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t *result, tensor_t *info);
+
+// As `linalg.solve_ex`, whose X it gives. A singular A is an error (LinAlgError) that names its place in the batch.
+TENSOR_API tensor_status tensor_linalg_solve(const tensor_t *A, const tensor_t *B, bool left, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_solve_out(const tensor_t *A, const tensor_t *B, bool left, tensor_t *out);
+
+// The inverse of each matrix in a batch (..., n, n). `info`, int32 (...), is 0, or the first zero pivot, counted from 1, with which the inverse is undefined; with `check_errors` that is an error.
+TENSOR_API tensor_status tensor_linalg_inv_ex(const tensor_t *A, bool check_errors, tensor_t **inverse, tensor_t **info);
+TENSOR_API tensor_status tensor_linalg_inv_ex_out(const tensor_t *A, bool check_errors, tensor_t *inverse, tensor_t *info);
+
+// As `linalg.inv_ex`, whose inverse it gives. A singular matrix is an error (LinAlgError) that names its place in the batch.
+TENSOR_API tensor_status tensor_linalg_inv(const tensor_t *A, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_inv_out(const tensor_t *A, tensor_t *out);
+
+// Another name of `linalg.inv`, and a method.
+TENSOR_API tensor_status tensor_inverse(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_inverse_out(const tensor_t *self, tensor_t *out);
+
+// The X of A X = B, or of X A = B where `left` is false, for the upper or lower triangle of matrices A (..., n, n), which is all that is read of them; with `unitriangular` not the
+// diagonal, which counts as ones. Batches broadcast. A zero on the diagonal gives infinities and NaN.
+TENSOR_API tensor_status tensor_linalg_solve_triangular(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t *out);
+
+// The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient);
+TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient);
+
+// The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
+TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t *out);
+
+// As `linalg.lu_solve`, with the right-hand sides first.
+TENSOR_API tensor_status tensor_lu_solve(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t **out);
+TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t *out);
+
+// The X of A X = `self` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
+TENSOR_API tensor_status tensor_cholesky_solve(const tensor_t *self, const tensor_t *L, bool upper, tensor_t **out);
+TENSOR_API tensor_status tensor_cholesky_solve_out(const tensor_t *self, const tensor_t *L, bool upper, tensor_t *out);
+
+// The inverse of the A = L L^H whose Cholesky factor `self` is; with `upper` the factor is the U of A = U^H U.
+TENSOR_API tensor_status tensor_cholesky_inverse(const tensor_t *self, bool upper, tensor_t **out);
+TENSOR_API tensor_status tensor_cholesky_inverse_out(const tensor_t *self, bool upper, tensor_t *out);
+
+// The X of A X = B for the A that `linalg.ldl_factor` factored into `LD` and `pivots`, with the same `hermitian`. B's batch broadcasts.
+TENSOR_API tensor_status tensor_linalg_ldl_solve(const tensor_t *LD, const tensor_t *pivots, const tensor_t *B, bool hermitian, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_ldl_solve_out(const tensor_t *LD, const tensor_t *pivots, const tensor_t *B, bool hermitian, tensor_t *out);
+
+// The X (..., n, k) with the least |A X - B|, and of several the smallest, for matrices A (..., m, n) and B (..., m, k) or vectors (..., m). `driver` is the routine of LAPACK: 'gelsy', which is taken
+// where none is given, by QR with pivots; 'gels' by QR, for matrices of full rank; 'gelsd' and 'gelss' by singular values, of which those up to `rcond` times the largest count as zero
+// (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
+// driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
+// Absent: rcond NULL, driver NULL.
+TENSOR_API tensor_status tensor_linalg_lstsq(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t **solution, tensor_t **residuals, tensor_t **rank, tensor_t **singular_values);
+TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t *solution, tensor_t *residuals, tensor_t *rank, tensor_t *singular_values);
+
+// Eigenvalues, real and in rising order (..., n), and orthonormal eigenvectors, in columns (..., n, n), of Hermitian matrices (..., n, n) of which the triangle `UPLO` is read. Each vector may be
+// multiplied by any number of size 1; it comes as LAPACK's syevd and heevd give it. Matrices that are not finite are an error (LinAlgError).
+TENSOR_API tensor_status tensor_linalg_eigh(const tensor_t *self, const char *UPLO, tensor_t **eigenvalues, tensor_t **eigenvectors);
+TENSOR_API tensor_status tensor_linalg_eigh_out(const tensor_t *self, const char *UPLO, tensor_t *eigenvalues, tensor_t *eigenvectors);
+
+// The eigenvalues of `linalg.eigh`.
+TENSOR_API tensor_status tensor_linalg_eigvalsh(const tensor_t *self, const char *UPLO, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_eigvalsh_out(const tensor_t *self, const char *UPLO, tensor_t *out);
+
+// Complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, in columns (..., n, n), of square matrices (..., n, n). Vectors have norm 1, and their largest part is real where LAPACK's geev makes it
+// so. Matrices that are not finite are an error (LinAlgError).
+TENSOR_API tensor_status tensor_linalg_eig(const tensor_t *self, tensor_t **eigenvalues, tensor_t **eigenvectors);
+TENSOR_API tensor_status tensor_linalg_eig_out(const tensor_t *self, tensor_t *eigenvalues, tensor_t *eigenvectors);
+
+// The eigenvalues of `linalg.eig`.
+TENSOR_API tensor_status tensor_linalg_eigvals(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_eigvals_out(const tensor_t *self, tensor_t *out);
+
+// Factors each matrix A = U diag(S) Vh in a batch (..., m, n): U (..., m, m) and Vh (..., n, n) with orthonormal columns, of which only k = min(m, n) are computed where `full_matrices` is false, and S
+// (..., k), real, not negative and in falling order. A column of U and the row of Vh may both be multiplied by a number of size 1; they come as LAPACK's gesdd gives them. `driver` is for
+// other devices. Matrices that are not finite are an error (LinAlgError).
+// Absent: driver NULL.
+TENSOR_API tensor_status tensor_linalg_svd(const tensor_t *A, bool full_matrices, const char *driver, tensor_t **U, tensor_t **S, tensor_t **Vh);
+TENSOR_API tensor_status tensor_linalg_svd_out(const tensor_t *A, bool full_matrices, const char *driver, tensor_t *U, tensor_t *S, tensor_t *Vh);
+
+// As `linalg.svd`, with V instead of its adjoint, and reduced unless `some` is false. Where `compute_uv` is false, U and V are zeros.
+TENSOR_API tensor_status tensor_svd(const tensor_t *self, bool some, bool compute_uv, tensor_t **U, tensor_t **S, tensor_t **V);
+TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool compute_uv, tensor_t *U, tensor_t *S, tensor_t *V);
+
+// The singular values of `linalg.svd`.
+// Absent: driver NULL.
+TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
+TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
 
 // -------------------------------------------------------------------------------------------------- Fourier transforms
 
@@ -2718,7 +3052,7 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `i0`.
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
 
@@ -2770,7 +3104,7 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
 
@@ -2789,6 +3123,166 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `softmax`.
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `log_softmax`.
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `logsumexp`.
+// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+// `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out);
+
+// exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out);
+
+// The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out);
+
+// The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `i0`.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `special.i1`.
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
+
+// The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out);
+
+// The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out);
+
+// The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // -------------------------------------------------------------------------------------------- neural network functions
 

@@ -95,7 +95,9 @@ export type NestedResult = Int | boolean | Complex | NestedResult[];
 export interface TensorError extends Error {
   code:
     | 'TENSOR_ERROR_RUNTIME' | 'TENSOR_ERROR_VALUE' | 'TENSOR_ERROR_TYPE' | 'TENSOR_ERROR_INDEX' | 'TENSOR_ERROR_NOT_IMPLEMENTED'
-    | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO';
+    | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO'
+    | 'TENSOR_ERROR_CALLBACK'
+    | 'TENSOR_ERROR_LINALG';
 }
 
 export const bool: 'bool';
@@ -1430,6 +1432,90 @@ export class Tensor extends Handle {
   sumToSize(...size: Int[]): Tensor;
   sumToSize(size: Ints): Tensor;
   /**
+   * Another name of `linalg.matrix_power`, and a method.
+   */
+  matrixPower(n: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `linalg.matrix_exp`, and a method.
+   */
+  matrixExp(): Tensor;
+  /**
+   * Another name of `linalg.cholesky`, and a method.
+   */
+  cholesky(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+  cholesky(upper: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
+   * reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
+   */
+  geqrf(options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null }): { a: Tensor; tau: Tensor };
+  /**
+   * As `linalg.qr`, reduced, or complete where `some` is false.
+   */
+  qr(options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
+  qr(some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
+  /**
+   * Another name of `linalg.householder_product`, and a method.
+   */
+  orgqr(tau: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `self` and `tau`,
+   * or its adjoint with `transpose`.
+   */
+  ormqr(tau: Tensor, options: { other: Tensor; left?: boolean; transpose?: boolean; out?: Tensor | null }): Tensor;
+  ormqr(tau: Tensor, other: Tensor, options?: { left?: boolean; transpose?: boolean; out?: Tensor | null }): Tensor;
+  ormqr(tau: Tensor, other: Tensor, left: boolean, options?: { transpose?: boolean; out?: Tensor | null }): Tensor;
+  ormqr(tau: Tensor, other: Tensor, left: boolean, transpose: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `linalg.det`, and a method.
+   */
+  det(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `linalg.slogdet`, and a method.
+   */
+  slogdet(options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
+  /**
+   * The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
+   */
+  logdet(): Tensor;
+  /**
+   * As `linalg.pinv` with `rcond` for `rtol`.
+   */
+  pinverse(options?: { rcond?: number }): Tensor;
+  pinverse(rcond: number): Tensor;
+  /**
+   * Another name of `linalg.inv`, and a method.
+   */
+  inverse(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+   */
+  triangularSolve(A: Tensor, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+  triangularSolve(A: Tensor, upper: boolean, options?: { transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+  triangularSolve(A: Tensor, upper: boolean, transpose: boolean, options?: { unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+  triangularSolve(A: Tensor, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+  /**
+   * As `linalg.lu_solve`, with the right-hand sides first.
+   */
+  luSolve(LUData: Tensor, options: { LUPivots: Tensor; out?: Tensor | null }): Tensor;
+  luSolve(LUData: Tensor, LUPivots: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The X of A X = `self` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
+   */
+  choleskySolve(L: Tensor, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+  choleskySolve(L: Tensor, upper: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The inverse of the A = L L^H whose Cholesky factor `self` is; with `upper` the factor is the U of A = U^H U.
+   */
+  choleskyInverse(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+  choleskyInverse(upper: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * As `linalg.svd`, with V instead of its adjoint, and reduced unless `some` is false. Where `compute_uv` is false, U and V are zeros.
+   */
+  svd(options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
+  svd(some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
+  svd(some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
+  /**
    * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
    */
   logicalAnd(other: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -2173,11 +2259,11 @@ export class Tensor extends Handle {
    */
   digamma_(): this;
   /**
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   i0(options?: { out?: Tensor | null }): Tensor;
   /**
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   i0_(): this;
   /**
@@ -4562,6 +4648,192 @@ export function constantPadNdAsync(input: Tensor, options: { pad: Ints; value?: 
 export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * As `linalg.multi_dot`, of one or more matrices.
+ */
+export function chainMatmul(matrices: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** chainMatmul, off the event loop. */
+export function chainMatmulAsync(matrices: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `linalg.matrix_power`, and a method.
+ */
+export function matrixPower(input: Tensor, options: { n: Int; out?: Tensor | null }): Tensor;
+export function matrixPower(input: Tensor, n: Int, options?: { out?: Tensor | null }): Tensor;
+/** matrixPower, off the event loop. */
+export function matrixPowerAsync(input: Tensor, options: { n: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function matrixPowerAsync(input: Tensor, n: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `linalg.matrix_exp`, and a method.
+ */
+export function matrixExp(input: Tensor): Tensor;
+/** matrixExp, off the event loop. */
+export function matrixExpAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `linalg.cholesky`, and a method.
+ */
+export function cholesky(input: Tensor, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+export function cholesky(input: Tensor, upper: boolean, options?: { out?: Tensor | null }): Tensor;
+/** cholesky, off the event loop. */
+export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function choleskyAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
+ */
+export function luUnpack(LUData: Tensor, options: { LUPivots: Tensor; unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
+export function luUnpack(LUData: Tensor, LUPivots: Tensor, options?: { unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
+export function luUnpack(LUData: Tensor, LUPivots: Tensor, unpackData: boolean, options?: { unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
+export function luUnpack(LUData: Tensor, LUPivots: Tensor, unpackData: boolean, unpackPivots: boolean, options?: { out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
+/** luUnpack, off the event loop. */
+export function luUnpackAsync(LUData: Tensor, options: { LUPivots: Tensor; unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
+export function luUnpackAsync(LUData: Tensor, LUPivots: Tensor, options?: { unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
+export function luUnpackAsync(LUData: Tensor, LUPivots: Tensor, unpackData: boolean, options?: { unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
+export function luUnpackAsync(LUData: Tensor, LUPivots: Tensor, unpackData: boolean, unpackPivots: boolean, options?: { out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
+/**
+ * The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to.
+ */
+export function pivotsPermutation(pivots: Tensor, options: { n: Int }): Tensor;
+export function pivotsPermutation(pivots: Tensor, n: Int): Tensor;
+/** pivotsPermutation, off the event loop. */
+export function pivotsPermutationAsync(pivots: Tensor, options: { n: Int; signal?: Signal | null }): Promise<Tensor>;
+export function pivotsPermutationAsync(pivots: Tensor, n: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
+ * reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
+ */
+export function geqrf(input: Tensor, options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null }): { a: Tensor; tau: Tensor };
+/** geqrf, off the event loop. */
+export function geqrfAsync(input: Tensor, options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null; signal?: Signal | null }): Promise<{ a: Tensor; tau: Tensor }>;
+/**
+ * As `linalg.qr`, reduced, or complete where `some` is false.
+ */
+export function qr(input: Tensor, options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
+export function qr(input: Tensor, some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
+/** qr, off the event loop. */
+export function qrAsync(input: Tensor, options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
+export function qrAsync(input: Tensor, some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
+/**
+ * Another name of `linalg.householder_product`, and a method.
+ */
+export function orgqr(input: Tensor, options: { tau: Tensor; out?: Tensor | null }): Tensor;
+export function orgqr(input: Tensor, tau: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** orgqr, off the event loop. */
+export function orgqrAsync(input: Tensor, options: { tau: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function orgqrAsync(input: Tensor, tau: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `self` and `tau`,
+ * or its adjoint with `transpose`.
+ */
+export function ormqr(input: Tensor, options: { tau: Tensor; other: Tensor; left?: boolean; transpose?: boolean; out?: Tensor | null }): Tensor;
+export function ormqr(input: Tensor, tau: Tensor, other: Tensor, options?: { left?: boolean; transpose?: boolean; out?: Tensor | null }): Tensor;
+export function ormqr(input: Tensor, tau: Tensor, other: Tensor, left: boolean, options?: { transpose?: boolean; out?: Tensor | null }): Tensor;
+export function ormqr(input: Tensor, tau: Tensor, other: Tensor, left: boolean, transpose: boolean, options?: { out?: Tensor | null }): Tensor;
+/** ormqr, off the event loop. */
+export function ormqrAsync(input: Tensor, options: { tau: Tensor; other: Tensor; left?: boolean; transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, options?: { left?: boolean; transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, options?: { transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, transpose: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `linalg.det`, and a method.
+ */
+export function det(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** det, off the event loop. */
+export function detAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `linalg.slogdet`, and a method.
+ */
+export function slogdet(input: Tensor, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
+/** slogdet, off the event loop. */
+export function slogdetAsync(input: Tensor, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null; signal?: Signal | null }): Promise<{ sign: Tensor; logabsdet: Tensor }>;
+/**
+ * The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
+ */
+export function logdet(input: Tensor): Tensor;
+/** logdet, off the event loop. */
+export function logdetAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
+ */
+export function frobeniusNorm(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+/** frobeniusNorm, off the event loop. */
+export function frobeniusNormAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The sum of the singular values of the matrices in two dimensions.
+ */
+export function nuclearNorm(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+/** nuclearNorm, off the event loop. */
+export function nuclearNormAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * As `linalg.pinv` with `rcond` for `rtol`.
+ */
+export function pinverse(input: Tensor, options?: { rcond?: number }): Tensor;
+export function pinverse(input: Tensor, rcond: number): Tensor;
+/** pinverse, off the event loop. */
+export function pinverseAsync(input: Tensor, options?: { rcond?: number; signal?: Signal | null }): Promise<Tensor>;
+export function pinverseAsync(input: Tensor, rcond: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `linalg.inv`, and a method.
+ */
+export function inverse(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** inverse, off the event loop. */
+export function inverseAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+ */
+export function triangularSolve(input: Tensor, options: { A: Tensor; upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+export function triangularSolve(input: Tensor, A: Tensor, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+export function triangularSolve(input: Tensor, A: Tensor, upper: boolean, options?: { transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+export function triangularSolve(input: Tensor, A: Tensor, upper: boolean, transpose: boolean, options?: { unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+export function triangularSolve(input: Tensor, A: Tensor, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
+/** triangularSolve, off the event loop. */
+export function triangularSolveAsync(input: Tensor, options: { A: Tensor; upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
+export function triangularSolveAsync(input: Tensor, A: Tensor, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
+export function triangularSolveAsync(input: Tensor, A: Tensor, upper: boolean, options?: { transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
+export function triangularSolveAsync(input: Tensor, A: Tensor, upper: boolean, transpose: boolean, options?: { unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
+export function triangularSolveAsync(input: Tensor, A: Tensor, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
+/**
+ * As `linalg.lu_solve`, with the right-hand sides first.
+ */
+export function luSolve(input: Tensor, options: { LUData: Tensor; LUPivots: Tensor; out?: Tensor | null }): Tensor;
+export function luSolve(input: Tensor, LUData: Tensor, LUPivots: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** luSolve, off the event loop. */
+export function luSolveAsync(input: Tensor, options: { LUData: Tensor; LUPivots: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function luSolveAsync(input: Tensor, LUData: Tensor, LUPivots: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The X of A X = `self` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
+ */
+export function choleskySolve(input: Tensor, options: { L: Tensor; upper?: boolean; out?: Tensor | null }): Tensor;
+export function choleskySolve(input: Tensor, L: Tensor, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+export function choleskySolve(input: Tensor, L: Tensor, upper: boolean, options?: { out?: Tensor | null }): Tensor;
+/** choleskySolve, off the event loop. */
+export function choleskySolveAsync(input: Tensor, options: { L: Tensor; upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function choleskySolveAsync(input: Tensor, L: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function choleskySolveAsync(input: Tensor, L: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The inverse of the A = L L^H whose Cholesky factor `self` is; with `upper` the factor is the U of A = U^H U.
+ */
+export function choleskyInverse(input: Tensor, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+export function choleskyInverse(input: Tensor, upper: boolean, options?: { out?: Tensor | null }): Tensor;
+/** choleskyInverse, off the event loop. */
+export function choleskyInverseAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function choleskyInverseAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * As `linalg.svd`, with V instead of its adjoint, and reduced unless `some` is false. Where `compute_uv` is false, U and V are zeros.
+ */
+export function svd(input: Tensor, options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svd(input: Tensor, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svd(input: Tensor, some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
+/** svd, off the event loop. */
+export function svdAsync(input: Tensor, options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdAsync(input: Tensor, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdAsync(input: Tensor, some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+/**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
@@ -5768,7 +6040,7 @@ export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tenso
 /** digamma, off the event loop. */
 export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+ * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
  */
 export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** i0, off the event loop. */
@@ -6885,6 +7157,433 @@ export namespace fft {
   export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
+export namespace linalg {
+  /**
+   * Another name of `matmul`.
+   */
+  export function matmul(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+  export function matmul(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.matmul, off the event loop. */
+  export function matmulAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matmulAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
+   */
+  export function cross(input: Tensor, options: { other: Tensor; dim?: Int; out?: Tensor | null }): Tensor;
+  export function cross(input: Tensor, other: Tensor, options?: { dim?: Int; out?: Tensor | null }): Tensor;
+  /** linalg.cross, off the event loop. */
+  export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
+   */
+  export function diagonal(A: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  /** linalg.diagonal, off the event loop. */
+  export function diagonalAsync(A: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
+   */
+  export function vecdot(x: Tensor, options: { y: Tensor; dim?: Int; out?: Tensor | null }): Tensor;
+  export function vecdot(x: Tensor, y: Tensor, options?: { dim?: Int; out?: Tensor | null }): Tensor;
+  /** linalg.vecdot, off the event loop. */
+  export function vecdotAsync(x: Tensor, options: { y: Tensor; dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vecdotAsync(x: Tensor, y: Tensor, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
+   */
+  export function multiDot(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+  /** linalg.multiDot, off the event loop. */
+  export function multiDotAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
+   */
+  export function matrixPower(input: Tensor, options: { n: Int; out?: Tensor | null }): Tensor;
+  export function matrixPower(input: Tensor, n: Int, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.matrixPower, off the event loop. */
+  export function matrixPowerAsync(input: Tensor, options: { n: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixPowerAsync(input: Tensor, n: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
+   * exponential revisited, 2005), in float64 or complex128.
+   */
+  export function matrixExp(input: Tensor): Tensor;
+  /** linalg.matrixExp, off the event loop. */
+  export function matrixExpAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The powers from 0 to `N` - 1, or to n - 1, of each element of vectors `x` (..., n), in rows: (..., n, N). Integers give int64.
+   */
+  export function vander(x: Tensor, options?: { N?: Int | null }): Tensor;
+  /** linalg.vander, off the event loop. */
+  export function vanderAsync(x: Tensor, options?: { N?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse for `tensordot` over `ind` dimensions: that of the square matrix which the first `ind` dimensions make by the others, with these dimensions exchanged.
+   */
+  export function tensorinv(input: Tensor, options?: { ind?: Int; out?: Tensor | null }): Tensor;
+  export function tensorinv(input: Tensor, ind: Int, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.tensorinv, off the event loop. */
+  export function tensorinvAsync(input: Tensor, options?: { ind?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function tensorinvAsync(input: Tensor, ind: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The X of tensordot(`self`, X) = `other` over all dimensions of X. `self` has `other`'s dimensions first and then X's, once `dims` are moved to the end.
+   */
+  export function tensorsolve(input: Tensor, options: { other: Tensor; dims?: Ints | null; out?: Tensor | null }): Tensor;
+  export function tensorsolve(input: Tensor, other: Tensor, options?: { dims?: Ints | null; out?: Tensor | null }): Tensor;
+  export function tensorsolve(input: Tensor, other: Tensor, dims: Ints | null, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.tensorsolve, off the event loop. */
+  export function tensorsolveAsync(input: Tensor, options: { other: Tensor; dims?: Ints | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function tensorsolveAsync(input: Tensor, other: Tensor, options?: { dims?: Ints | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function tensorsolveAsync(input: Tensor, other: Tensor, dims: Ints | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Cholesky factor L of each Hermitian positive-definite matrix A = L L^H in a batch (..., n, n), of which the lower triangle is read; with `upper` the factor U of
+   * A = U^H U, and the upper triangle. The diagonal is positive, the other triangle zero. `info`, int32 (...), is 0, or the order of the first leading minor that is not positive;
+   * with `check_errors` that is an error instead. 16-bit floats are computed in float32.
+   */
+  export function choleskyEx(input: Tensor, options?: { upper?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { L: Tensor; info: Tensor } | null }): { L: Tensor; info: Tensor };
+  /** linalg.choleskyEx, off the event loop. */
+  export function choleskyExAsync(input: Tensor, options?: { upper?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { L: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ L: Tensor; info: Tensor }>;
+  /**
+   * As `linalg.cholesky_ex`, whose factor it gives. A matrix that is not positive-definite is an error (LinAlgError) that names its place in the batch.
+   */
+  export function cholesky(input: Tensor, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
+  /** linalg.cholesky, off the event loop. */
+  export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
+   * out; `pivots`, int32 (..., min(m, n)), the row, counted from 1, that each row was exchanged with; `info`, int32 (...), 0 or the first place, counted from 1, where the
+   * diagonal of U is zero, which with `check_errors` is an error. `pivot` must be true.
+   */
+  export function luFactorEx(A: Tensor, options?: { pivot?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor; info: Tensor } | null }): { LU: Tensor; pivots: Tensor; info: Tensor };
+  /** linalg.luFactorEx, off the event loop. */
+  export function luFactorExAsync(A: Tensor, options?: { pivot?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+  /**
+   * As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
+   */
+  export function luFactor(A: Tensor, options?: { pivot?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor } | null }): { LU: Tensor; pivots: Tensor };
+  /** linalg.luFactor, off the event loop. */
+  export function luFactorAsync(A: Tensor, options?: { pivot?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor } | null; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor }>;
+  /**
+   * Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
+   * k = min(m, n). `pivot` must be true.
+   */
+  export function lu(A: Tensor, options?: { pivot?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
+  /** linalg.lu, off the event loop. */
+  export function luAsync(A: Tensor, options?: { pivot?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
+  /**
+   * Factors each symmetric matrix A = L D L^T in a batch (..., n, n), or Hermitian ones A = L D L^H with `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 (..., n), are
+   * as LAPACK's sytrf and hetrf give them: D has blocks of one or, where pivots are negative, of two. `info`, int32 (...), is 0 or the first zero of D, counted from 1, which with
+   * `check_errors` is an error.
+   */
+  export function ldlFactorEx(input: Tensor, options?: { hermitian?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor; info: Tensor } | null }): { LD: Tensor; pivots: Tensor; info: Tensor };
+  /** linalg.ldlFactorEx, off the event loop. */
+  export function ldlFactorExAsync(input: Tensor, options?: { hermitian?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ LD: Tensor; pivots: Tensor; info: Tensor }>;
+  /**
+   * As `linalg.ldl_factor_ex`. A zero of D is an error (LinAlgError) that names its place.
+   */
+  export function ldlFactor(input: Tensor, options?: { hermitian?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor } | null }): { LD: Tensor; pivots: Tensor };
+  /** linalg.ldlFactor, off the event loop. */
+  export function ldlFactorAsync(input: Tensor, options?: { hermitian?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor } | null; signal?: Signal | null }): Promise<{ LD: Tensor; pivots: Tensor }>;
+  /**
+   * Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
+   * 'complete' Q (..., m, m) and R (..., m, n); 'r' an empty Q. Signs are those of LAPACK's reflections: the diagonal of R is real, and may be negative.
+   */
+  export function qr(A: Tensor, options?: { mode?: 'reduced' | 'complete' | 'r'; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
+  export function qr(A: Tensor, mode: 'reduced' | 'complete' | 'r', options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
+  /** linalg.qr, off the event loop. */
+  export function qrAsync(A: Tensor, options?: { mode?: 'reduced' | 'complete' | 'r'; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
+  export function qrAsync(A: Tensor, mode: 'reduced' | 'complete' | 'r', options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
+  /**
+   * The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
+   * it; `tau` (..., k) has k <= n scales.
+   */
+  export function householderProduct(input: Tensor, options: { tau: Tensor; out?: Tensor | null }): Tensor;
+  export function householderProduct(input: Tensor, tau: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.householderProduct, off the event loop. */
+  export function householderProductAsync(input: Tensor, options: { tau: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function householderProductAsync(input: Tensor, tau: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
+   * give NaN.
+   */
+  export function matrixSqrth(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.matrixSqrth, off the event loop. */
+  export function matrixSqrthAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+   */
+  export function polar(A: Tensor, options?: { out?: readonly Tensor[] | { U: Tensor; H: Tensor } | null }): { U: Tensor; H: Tensor };
+  /** linalg.polar, off the event loop. */
+  export function polarAsync(A: Tensor, options?: { out?: readonly Tensor[] | { U: Tensor; H: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; H: Tensor }>;
+  /**
+   * The determinant of each matrix in a batch (..., n, n): (...).
+   */
+  export function det(A: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.det, off the event loop. */
+  export function detAsync(A: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The determinant of each matrix in a batch (..., n, n) as `sign`, a number of size 1, or 0, and the natural logarithm of its absolute value, which is -inf then.
+   */
+  export function slogdet(A: Tensor, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
+  /** linalg.slogdet, off the event loop. */
+  export function slogdetAsync(A: Tensor, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null; signal?: Signal | null }): Promise<{ sign: Tensor; logabsdet: Tensor }>;
+  /**
+   * The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
+   * `dtype` converts elements first.
+   */
+  export function vectorNorm(input: Tensor, options?: { ord?: Scalar; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, ord: Scalar, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, ord: Scalar, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, ord: Scalar, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /** linalg.vectorNorm, off the event loop. */
+  export function vectorNormAsync(input: Tensor, options?: { ord?: Scalar; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, ord: Scalar, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, ord: Scalar, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, ord: Scalar, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
+   */
+  export function matrixNorm(input: Tensor, options: { ord: Scalar; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: Scalar, options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: Scalar, dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: Scalar, dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
+   */
+  export function matrixNorm(input: Tensor, options?: { ord?: 'fro' | 'nuc'; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /** linalg.matrixNorm, off the event loop. */
+  export function matrixNormAsync(input: Tensor, options: { ord: Scalar; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: Scalar, options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: Scalar, dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: Scalar, dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.matrixNorm, off the event loop. */
+  export function matrixNormAsync(input: Tensor, options?: { ord?: 'fro' | 'nuc'; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
+   * 2-norm over `dim`, or of all elements.
+   */
+  export function norm(input: Tensor, options?: { ord?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
+   */
+  export function norm(input: Tensor, options: { ord: 'fro' | 'nuc'; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /** linalg.norm, off the event loop. */
+  export function normAsync(input: Tensor, options?: { ord?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.norm, off the event loop. */
+  export function normAsync(input: Tensor, options: { ord: 'fro' | 'nuc'; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
+   * product of that norm of a square matrix and of its inverse, inf where there is none.
+   */
+  export function cond(input: Tensor, options?: { p?: Scalar | null; out?: Tensor | null }): Tensor;
+  export function cond(input: Tensor, p: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * As above with the norm 'fro' or 'nuc' of `linalg.matrix_norm`.
+   */
+  export function cond(input: Tensor, options: { p: 'fro' | 'nuc'; out?: Tensor | null }): Tensor;
+  export function cond(input: Tensor, p: 'fro' | 'nuc', options?: { out?: Tensor | null }): Tensor;
+  /** linalg.cond, off the event loop. */
+  export function condAsync(input: Tensor, options?: { p?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function condAsync(input: Tensor, p: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.cond, off the event loop. */
+  export function condAsync(input: Tensor, options: { p: 'fro' | 'nuc'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function condAsync(input: Tensor, p: 'fro' | 'nuc', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The number of singular values of each matrix in a batch (..., m, n) that are greater than max(`atol`, `rtol` times the largest), int64 (...). `atol` is 0 unless given; `rtol` the dtype's epsilon times
+   * max(m, n), or 0 where `atol` is given and positive. With `hermitian` the absolute values of eigenvalues are counted, and the lower triangle read.
+   */
+  export function matrixRank(input: Tensor, options?: { atol?: number | null; rtol?: number | null; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * As above with tensors that broadcast with the batch.
+   */
+  export function matrixRank(input: Tensor, options?: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * As above with `tol` for `atol`, and an `rtol` of 0.
+   */
+  export function matrixRank(input: Tensor, options: { tol: number; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function matrixRank(input: Tensor, tol: number, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function matrixRank(input: Tensor, tol: number, hermitian: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * As above with a tensor that broadcasts with the batch.
+   */
+  export function matrixRank(input: Tensor, options: { tol: Tensor; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function matrixRank(input: Tensor, tol: Tensor, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function matrixRank(input: Tensor, tol: Tensor, hermitian: boolean, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.matrixRank, off the event loop. */
+  export function matrixRankAsync(input: Tensor, options?: { atol?: number | null; rtol?: number | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.matrixRank, off the event loop. */
+  export function matrixRankAsync(input: Tensor, options?: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.matrixRank, off the event loop. */
+  export function matrixRankAsync(input: Tensor, options: { tol: number; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixRankAsync(input: Tensor, tol: number, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixRankAsync(input: Tensor, tol: number, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.matrixRank, off the event loop. */
+  export function matrixRankAsync(input: Tensor, options: { tol: Tensor; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixRankAsync(input: Tensor, tol: Tensor, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixRankAsync(input: Tensor, tol: Tensor, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The pseudoinverse (..., n, m) of each matrix in a batch (..., m, n), of whose singular values those that are not greater than max(`atol`, `rtol` times the largest) count as zero. The defaults, and
+   * `hermitian`, are those of `linalg.matrix_rank`.
+   */
+  export function pinv(input: Tensor, options?: { atol?: number | null; rtol?: number | null; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * As above with tensors that broadcast with the batch.
+   */
+  export function pinv(input: Tensor, options?: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * As above with `rcond` for `rtol`.
+   */
+  export function pinv(input: Tensor, options: { rcond: number; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function pinv(input: Tensor, rcond: number, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function pinv(input: Tensor, rcond: number, hermitian: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * As above with a tensor that broadcasts with the batch.
+   */
+  export function pinv(input: Tensor, options: { rcond: Tensor; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function pinv(input: Tensor, rcond: Tensor, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function pinv(input: Tensor, rcond: Tensor, hermitian: boolean, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.pinv, off the event loop. */
+  export function pinvAsync(input: Tensor, options?: { atol?: number | null; rtol?: number | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.pinv, off the event loop. */
+  export function pinvAsync(input: Tensor, options?: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.pinv, off the event loop. */
+  export function pinvAsync(input: Tensor, options: { rcond: number; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function pinvAsync(input: Tensor, rcond: number, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function pinvAsync(input: Tensor, rcond: number, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /** linalg.pinv, off the event loop. */
+  export function pinvAsync(input: Tensor, options: { rcond: Tensor; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function pinvAsync(input: Tensor, rcond: Tensor, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function pinvAsync(input: Tensor, rcond: Tensor, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The X of A X = B, or of X A = B where `left` is false, for square matrices A (..., n, n). B is matrices, whose batch broadcasts with A's, or vectors: of shape (n), or of A's shape but for
+   * the last size. `info`, int32, is 0 for each A, or the first zero pivot, counted from 1, with which X is undefined; with `check_errors` that is an error.
+   */
+  export function solveEx(A: Tensor, options: { B: Tensor; left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null }): { result: Tensor; info: Tensor };
+  export function solveEx(A: Tensor, B: Tensor, options?: { left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null }): { result: Tensor; info: Tensor };
+  /** linalg.solveEx, off the event loop. */
+  export function solveExAsync(A: Tensor, options: { B: Tensor; left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ result: Tensor; info: Tensor }>;
+  export function solveExAsync(A: Tensor, B: Tensor, options?: { left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ result: Tensor; info: Tensor }>;
+  /**
+   * As `linalg.solve_ex`, whose X it gives. A singular A is an error (LinAlgError) that names its place in the batch.
+   */
+  export function solve(A: Tensor, options: { B: Tensor; left?: boolean; out?: Tensor | null }): Tensor;
+  export function solve(A: Tensor, B: Tensor, options?: { left?: boolean; out?: Tensor | null }): Tensor;
+  /** linalg.solve, off the event loop. */
+  export function solveAsync(A: Tensor, options: { B: Tensor; left?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function solveAsync(A: Tensor, B: Tensor, options?: { left?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of each matrix in a batch (..., n, n). `info`, int32 (...), is 0, or the first zero pivot, counted from 1, with which the inverse is undefined; with `check_errors` that is an error.
+   */
+  export function invEx(A: Tensor, options?: { checkErrors?: boolean; out?: readonly Tensor[] | { inverse: Tensor; info: Tensor } | null }): { inverse: Tensor; info: Tensor };
+  /** linalg.invEx, off the event loop. */
+  export function invExAsync(A: Tensor, options?: { checkErrors?: boolean; out?: readonly Tensor[] | { inverse: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ inverse: Tensor; info: Tensor }>;
+  /**
+   * As `linalg.inv_ex`, whose inverse it gives. A singular matrix is an error (LinAlgError) that names its place in the batch.
+   */
+  export function inv(A: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.inv, off the event loop. */
+  export function invAsync(A: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The X of A X = B, or of X A = B where `left` is false, for the upper or lower triangle of matrices A (..., n, n), which is all that is read of them; with `unitriangular` not the
+   * diagonal, which counts as ones. Batches broadcast. A zero on the diagonal gives infinities and NaN.
+   */
+  export function solveTriangular(input: Tensor, options: { B: Tensor; upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null }): Tensor;
+  export function solveTriangular(input: Tensor, B: Tensor, options: { upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null }): Tensor;
+  /** linalg.solveTriangular, off the event loop. */
+  export function solveTriangularAsync(input: Tensor, options: { B: Tensor; upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function solveTriangularAsync(input: Tensor, B: Tensor, options: { upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
+   */
+  export function luSolve(LU: Tensor, options: { pivots: Tensor; B: Tensor; left?: boolean; adjoint?: boolean; out?: Tensor | null }): Tensor;
+  export function luSolve(LU: Tensor, pivots: Tensor, B: Tensor, options?: { left?: boolean; adjoint?: boolean; out?: Tensor | null }): Tensor;
+  /** linalg.luSolve, off the event loop. */
+  export function luSolveAsync(LU: Tensor, options: { pivots: Tensor; B: Tensor; left?: boolean; adjoint?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function luSolveAsync(LU: Tensor, pivots: Tensor, B: Tensor, options?: { left?: boolean; adjoint?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The X of A X = B for the A that `linalg.ldl_factor` factored into `LD` and `pivots`, with the same `hermitian`. B's batch broadcasts.
+   */
+  export function ldlSolve(LD: Tensor, options: { pivots: Tensor; B: Tensor; hermitian?: boolean; out?: Tensor | null }): Tensor;
+  export function ldlSolve(LD: Tensor, pivots: Tensor, B: Tensor, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
+  /** linalg.ldlSolve, off the event loop. */
+  export function ldlSolveAsync(LD: Tensor, options: { pivots: Tensor; B: Tensor; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ldlSolveAsync(LD: Tensor, pivots: Tensor, B: Tensor, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The X (..., n, k) with the least |A X - B|, and of several the smallest, for matrices A (..., m, n) and B (..., m, k) or vectors (..., m). `driver` is the routine of LAPACK: 'gelsy', which is taken
+   * where none is given, by QR with pivots; 'gels' by QR, for matrices of full rank; 'gelsd' and 'gelss' by singular values, of which those up to `rcond` times the largest count as zero
+   * (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
+   * driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
+   */
+  export function lstsq(input: Tensor, options: { b: Tensor; rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
+  export function lstsq(input: Tensor, b: Tensor, options?: { rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
+  export function lstsq(input: Tensor, b: Tensor, rcond: number | null, options?: { driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
+  /** linalg.lstsq, off the event loop. */
+  export function lstsqAsync(input: Tensor, options: { b: Tensor; rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor }>;
+  export function lstsqAsync(input: Tensor, b: Tensor, options?: { rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor }>;
+  export function lstsqAsync(input: Tensor, b: Tensor, rcond: number | null, options?: { driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor }>;
+  /**
+   * Eigenvalues, real and in rising order (..., n), and orthonormal eigenvectors, in columns (..., n, n), of Hermitian matrices (..., n, n) of which the triangle `UPLO` is read. Each vector may be
+   * multiplied by any number of size 1; it comes as LAPACK's syevd and heevd give it. Matrices that are not finite are an error (LinAlgError).
+   */
+  export function eigh(input: Tensor, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+  export function eigh(input: Tensor, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+  /** linalg.eigh, off the event loop. */
+  export function eighAsync(input: Tensor, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+  export function eighAsync(input: Tensor, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+  /**
+   * The eigenvalues of `linalg.eigh`.
+   */
+  export function eigvalsh(input: Tensor, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null }): Tensor;
+  export function eigvalsh(input: Tensor, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null }): Tensor;
+  /** linalg.eigvalsh, off the event loop. */
+  export function eigvalshAsync(input: Tensor, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function eigvalshAsync(input: Tensor, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, in columns (..., n, n), of square matrices (..., n, n). Vectors have norm 1, and their largest part is real where LAPACK's geev makes it
+   * so. Matrices that are not finite are an error (LinAlgError).
+   */
+  export function eig(input: Tensor, options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+  /** linalg.eig, off the event loop. */
+  export function eigAsync(input: Tensor, options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+  /**
+   * The eigenvalues of `linalg.eig`.
+   */
+  export function eigvals(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** linalg.eigvals, off the event loop. */
+  export function eigvalsAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Factors each matrix A = U diag(S) Vh in a batch (..., m, n): U (..., m, m) and Vh (..., n, n) with orthonormal columns, of which only k = min(m, n) are computed where `full_matrices` is false, and S
+   * (..., k), real, not negative and in falling order. A column of U and the row of Vh may both be multiplied by a number of size 1; they come as LAPACK's gesdd gives them. `driver` is for
+   * other devices. Matrices that are not finite are an error (LinAlgError).
+   */
+  export function svd(A: Tensor, options?: { fullMatrices?: boolean; driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
+  export function svd(A: Tensor, fullMatrices: boolean, options?: { driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
+  /** linalg.svd, off the event loop. */
+  export function svdAsync(A: Tensor, options?: { fullMatrices?: boolean; driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; Vh: Tensor }>;
+  export function svdAsync(A: Tensor, fullMatrices: boolean, options?: { driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; Vh: Tensor }>;
+  /**
+   * The singular values of `linalg.svd`.
+   */
+  export function svdvals(A: Tensor, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
+  /** linalg.svdvals, off the event loop. */
+  export function svdvalsAsync(A: Tensor, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
 export namespace signal {
   export namespace windows {
     /**
@@ -7042,7 +7741,7 @@ export namespace special {
   export function psiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `i0`.
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i0, off the event loop. */
@@ -7123,7 +7822,7 @@ export namespace special {
   /** special.i0e, off the event loop. */
   export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The modified Bessel function of the first kind of order 1; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
    */
   export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i1, off the event loop. */
@@ -7150,6 +7849,240 @@ export namespace special {
   /** special.zeta, off the event loop. */
   export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `softmax`.
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.softmax, off the event loop. */
+  export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `log_softmax`.
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `logsumexp`.
+   * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+   * `keepdim` keeps reduced dimensions with size 1.
+   */
+  export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  /** special.logsumexp, off the event loop. */
+  export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function entr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.entr, off the event loop. */
+  export function entrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+   */
+  export function erfcx(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfcx, off the event loop. */
+  export function erfcxAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+   */
+  export function ndtr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.ndtr, off the event loop. */
+  export function ndtrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+   */
+  export function logNdtr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.logNdtr, off the event loop. */
+  export function logNdtrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+   */
+  export function ndtri(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.ndtri, off the event loop. */
+  export function ndtriAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  export function besselJ0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselJ0, off the event loop. */
+  export function besselJ0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function besselJ1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselJ1, off the event loop. */
+  export function besselJ1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function besselY0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselY0, off the event loop. */
+  export function besselY0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function besselY1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselY1, off the event loop. */
+  export function besselY1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `i0`.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselI0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselI0, off the event loop. */
+  export function modifiedBesselI0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `special.i1`.
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselI1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselI1, off the event loop. */
+  export function modifiedBesselI1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselK0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselK0, off the event loop. */
+  export function modifiedBesselK0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselK1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselK1, off the event loop. */
+  export function modifiedBesselK1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function scaledModifiedBesselK0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.scaledModifiedBesselK0, off the event loop. */
+  export function scaledModifiedBesselK0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function scaledModifiedBesselK1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.scaledModifiedBesselK1, off the event loop. */
+  export function scaledModifiedBesselK1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+   */
+  export function sphericalBesselJ0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.sphericalBesselJ0, off the event loop. */
+  export function sphericalBesselJ0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+   */
+  export function airyAi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.airyAi, off the event loop. */
+  export function airyAiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialT(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialT(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialT, off the event loop. */
+  export function chebyshevPolynomialTAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialTAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialU(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialU(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialU, off the event loop. */
+  export function chebyshevPolynomialUAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialUAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialV(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialV(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialV, off the event loop. */
+  export function chebyshevPolynomialVAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialVAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialW(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialW(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialW, off the event loop. */
+  export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.hermitePolynomialH, off the event loop. */
+  export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.hermitePolynomialHe, off the event loop. */
+  export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.laguerrePolynomialL, off the event loop. */
+  export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.legendrePolynomialP, off the event loop. */
+  export function legendrePolynomialPAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function legendrePolynomialPAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialT(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialT(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialT, off the event loop. */
+  export function shiftedChebyshevPolynomialTAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialTAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialU(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialU(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialU, off the event loop. */
+  export function shiftedChebyshevPolynomialUAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialUAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialV(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialV(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialV, off the event loop. */
+  export function shiftedChebyshevPolynomialVAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialVAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialW(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialW(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialW, off the event loop. */
+  export function shiftedChebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export { var_ as var };
 

@@ -130,8 +130,16 @@ const lt_cdist = lt.cdist;
 const lt_cdistAsync = lt.cdistAsync;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
+const lt_chainMatmul = lt.chainMatmul;
+const lt_chainMatmulAsync = lt.chainMatmulAsync;
 const lt_channelsLast = lt.channelsLast;
 const lt_channelsLast3d = lt.channelsLast3d;
+const lt_cholesky = lt.cholesky;
+const lt_choleskyAsync = lt.choleskyAsync;
+const lt_choleskyInverse = lt.choleskyInverse;
+const lt_choleskyInverseAsync = lt.choleskyInverseAsync;
+const lt_choleskySolve = lt.choleskySolve;
+const lt_choleskySolveAsync = lt.choleskySolveAsync;
 const lt_chunk = lt.chunk;
 const lt_chunkAsync = lt.chunkAsync;
 const lt_clamp = lt.clamp;
@@ -192,6 +200,8 @@ const lt_cumulativeTrapezoidAsync = lt.cumulativeTrapezoidAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
 const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
+const lt_det = lt.det;
+const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
 const lt_diag = lt.diag;
@@ -292,6 +302,8 @@ const lt_frac = lt.frac;
 const lt_fracAsync = lt.fracAsync;
 const lt_frexp = lt.frexp;
 const lt_frexpAsync = lt.frexpAsync;
+const lt_frobeniusNorm = lt.frobeniusNorm;
+const lt_frobeniusNormAsync = lt.frobeniusNormAsync;
 const lt_fromFile = lt.fromFile;
 const lt_fromFileAsync = lt.fromFileAsync;
 const lt_full = lt.full;
@@ -305,6 +317,8 @@ const lt_gcdAsync = lt.gcdAsync;
 const lt_ge = lt.ge;
 const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
+const lt_geqrf = lt.geqrf;
+const lt_geqrfAsync = lt.geqrfAsync;
 const lt_ger = lt.ger;
 const lt_gerAsync = lt.gerAsync;
 const lt_getAsyncThreads = lt.getAsyncThreads;
@@ -364,6 +378,8 @@ const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
+const lt_inverse = lt.inverse;
+const lt_inverseAsync = lt.inverseAsync;
 const lt_isConj = lt.isConj;
 const lt_isGradEnabled = lt.isGradEnabled;
 const lt_isNeg = lt.isNeg;
@@ -409,6 +425,7 @@ const lt_lessEqual = lt.lessEqual;
 const lt_lessEqualAsync = lt.lessEqualAsync;
 const lt_lgamma = lt.lgamma;
 const lt_lgammaAsync = lt.lgammaAsync;
+const lt_linalg = lt.linalg;
 const lt_linspace = lt.linspace;
 const lt_linspaceAsync = lt.linspaceAsync;
 const lt_liveHandles = lt.liveHandles;
@@ -434,6 +451,8 @@ const lt_logaddexp2Async = lt.logaddexp2Async;
 const lt_logaddexpAsync = lt.logaddexpAsync;
 const lt_logcumsumexp = lt.logcumsumexp;
 const lt_logcumsumexpAsync = lt.logcumsumexpAsync;
+const lt_logdet = lt.logdet;
+const lt_logdetAsync = lt.logdetAsync;
 const lt_logicalAnd = lt.logicalAnd;
 const lt_logicalAndAsync = lt.logicalAndAsync;
 const lt_logicalNot = lt.logicalNot;
@@ -450,6 +469,10 @@ const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
+const lt_luSolve = lt.luSolve;
+const lt_luSolveAsync = lt.luSolveAsync;
+const lt_luUnpack = lt.luUnpack;
+const lt_luUnpackAsync = lt.luUnpackAsync;
 const lt_manualSeed = lt.manualSeed;
 const lt_maskedFill = lt.maskedFill;
 const lt_maskedFillAsync = lt.maskedFillAsync;
@@ -459,6 +482,10 @@ const lt_maskedSelect = lt.maskedSelect;
 const lt_maskedSelectAsync = lt.maskedSelectAsync;
 const lt_matmul = lt.matmul;
 const lt_matmulAsync = lt.matmulAsync;
+const lt_matrixExp = lt.matrixExp;
+const lt_matrixExpAsync = lt.matrixExpAsync;
+const lt_matrixPower = lt.matrixPower;
+const lt_matrixPowerAsync = lt.matrixPowerAsync;
 const lt_max = lt.max;
 const lt_maxAsync = lt.maxAsync;
 const lt_maximum = lt.maximum;
@@ -547,15 +574,25 @@ const lt_npzSave = lt.npzSave;
 const lt_npzSaveAsync = lt.npzSaveAsync;
 const lt_npzSaveBytes = lt.npzSaveBytes;
 const lt_npzSaveBytesAsync = lt.npzSaveBytesAsync;
+const lt_nuclearNorm = lt.nuclearNorm;
+const lt_nuclearNormAsync = lt.nuclearNormAsync;
 const lt_ones = lt.ones;
 const lt_onesAsync = lt.onesAsync;
 const lt_onesLike = lt.onesLike;
 const lt_onesLikeAsync = lt.onesLikeAsync;
+const lt_orgqr = lt.orgqr;
+const lt_orgqrAsync = lt.orgqrAsync;
+const lt_ormqr = lt.ormqr;
+const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
+const lt_pinverse = lt.pinverse;
+const lt_pinverseAsync = lt.pinverseAsync;
+const lt_pivotsPermutation = lt.pivotsPermutation;
+const lt_pivotsPermutationAsync = lt.pivotsPermutationAsync;
 const lt_poisson = lt.poisson;
 const lt_poissonAsync = lt.poissonAsync;
 const lt_polar = lt.polar;
@@ -572,6 +609,8 @@ const lt_prodAsync = lt.prodAsync;
 const lt_promoteTypes = lt.promoteTypes;
 const lt_put = lt.put;
 const lt_putAsync = lt.putAsync;
+const lt_qr = lt.qr;
+const lt_qrAsync = lt.qrAsync;
 const lt_quantile = lt.quantile;
 const lt_quantileAsync = lt.quantileAsync;
 const lt_rad2deg = lt.rad2deg;
@@ -687,6 +726,8 @@ const lt_slice = lt.slice;
 const lt_sliceAsync = lt.sliceAsync;
 const lt_sliceScatter = lt.sliceScatter;
 const lt_sliceScatterAsync = lt.sliceScatterAsync;
+const lt_slogdet = lt.slogdet;
+const lt_slogdetAsync = lt.slogdetAsync;
 const lt_softmax = lt.softmax;
 const lt_softmaxAsync = lt.softmaxAsync;
 const lt_sort = lt.sort;
@@ -722,6 +763,8 @@ const lt_subtract = lt.subtract;
 const lt_subtractAsync = lt.subtractAsync;
 const lt_sum = lt.sum;
 const lt_sumAsync = lt.sumAsync;
+const lt_svd = lt.svd;
+const lt_svdAsync = lt.svdAsync;
 const lt_swapaxes = lt.swapaxes;
 const lt_swapaxesAsync = lt.swapaxesAsync;
 const lt_swapdims = lt.swapdims;
@@ -754,6 +797,8 @@ const lt_trapezoid = lt.trapezoid;
 const lt_trapezoidAsync = lt.trapezoidAsync;
 const lt_trapz = lt.trapz;
 const lt_trapzAsync = lt.trapzAsync;
+const lt_triangularSolve = lt.triangularSolve;
+const lt_triangularSolveAsync = lt.triangularSolveAsync;
 const lt_tril = lt.tril;
 const lt_trilAsync = lt.trilAsync;
 const lt_trilIndices = lt.trilIndices;
@@ -943,8 +988,16 @@ export {
   lt_cdistAsync as cdistAsync,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
+  lt_chainMatmul as chainMatmul,
+  lt_chainMatmulAsync as chainMatmulAsync,
   lt_channelsLast as channelsLast,
   lt_channelsLast3d as channelsLast3d,
+  lt_cholesky as cholesky,
+  lt_choleskyAsync as choleskyAsync,
+  lt_choleskyInverse as choleskyInverse,
+  lt_choleskyInverseAsync as choleskyInverseAsync,
+  lt_choleskySolve as choleskySolve,
+  lt_choleskySolveAsync as choleskySolveAsync,
   lt_chunk as chunk,
   lt_chunkAsync as chunkAsync,
   lt_clamp as clamp,
@@ -1005,6 +1058,8 @@ export {
   lt_defaultGenerator as defaultGenerator,
   lt_deg2rad as deg2rad,
   lt_deg2radAsync as deg2radAsync,
+  lt_det as det,
+  lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
   lt_diag as diag,
@@ -1105,6 +1160,8 @@ export {
   lt_fracAsync as fracAsync,
   lt_frexp as frexp,
   lt_frexpAsync as frexpAsync,
+  lt_frobeniusNorm as frobeniusNorm,
+  lt_frobeniusNormAsync as frobeniusNormAsync,
   lt_fromFile as fromFile,
   lt_fromFileAsync as fromFileAsync,
   lt_full as full,
@@ -1118,6 +1175,8 @@ export {
   lt_ge as ge,
   lt_geAsync as geAsync,
   lt_generatorNew as generatorNew,
+  lt_geqrf as geqrf,
+  lt_geqrfAsync as geqrfAsync,
   lt_ger as ger,
   lt_gerAsync as gerAsync,
   lt_getAsyncThreads as getAsyncThreads,
@@ -1177,6 +1236,8 @@ export {
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
+  lt_inverse as inverse,
+  lt_inverseAsync as inverseAsync,
   lt_isConj as isConj,
   lt_isGradEnabled as isGradEnabled,
   lt_isNeg as isNeg,
@@ -1222,6 +1283,7 @@ export {
   lt_lessEqualAsync as lessEqualAsync,
   lt_lgamma as lgamma,
   lt_lgammaAsync as lgammaAsync,
+  lt_linalg as linalg,
   lt_linspace as linspace,
   lt_linspaceAsync as linspaceAsync,
   lt_liveHandles as liveHandles,
@@ -1247,6 +1309,8 @@ export {
   lt_logaddexpAsync as logaddexpAsync,
   lt_logcumsumexp as logcumsumexp,
   lt_logcumsumexpAsync as logcumsumexpAsync,
+  lt_logdet as logdet,
+  lt_logdetAsync as logdetAsync,
   lt_logicalAnd as logicalAnd,
   lt_logicalAndAsync as logicalAndAsync,
   lt_logicalNot as logicalNot,
@@ -1263,6 +1327,10 @@ export {
   lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
+  lt_luSolve as luSolve,
+  lt_luSolveAsync as luSolveAsync,
+  lt_luUnpack as luUnpack,
+  lt_luUnpackAsync as luUnpackAsync,
   lt_manualSeed as manualSeed,
   lt_maskedFill as maskedFill,
   lt_maskedFillAsync as maskedFillAsync,
@@ -1272,6 +1340,10 @@ export {
   lt_maskedSelectAsync as maskedSelectAsync,
   lt_matmul as matmul,
   lt_matmulAsync as matmulAsync,
+  lt_matrixExp as matrixExp,
+  lt_matrixExpAsync as matrixExpAsync,
+  lt_matrixPower as matrixPower,
+  lt_matrixPowerAsync as matrixPowerAsync,
   lt_max as max,
   lt_maxAsync as maxAsync,
   lt_maximum as maximum,
@@ -1360,15 +1432,25 @@ export {
   lt_npzSaveAsync as npzSaveAsync,
   lt_npzSaveBytes as npzSaveBytes,
   lt_npzSaveBytesAsync as npzSaveBytesAsync,
+  lt_nuclearNorm as nuclearNorm,
+  lt_nuclearNormAsync as nuclearNormAsync,
   lt_ones as ones,
   lt_onesAsync as onesAsync,
   lt_onesLike as onesLike,
   lt_onesLikeAsync as onesLikeAsync,
+  lt_orgqr as orgqr,
+  lt_orgqrAsync as orgqrAsync,
+  lt_ormqr as ormqr,
+  lt_ormqrAsync as ormqrAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
   lt_parseDevice as parseDevice,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
+  lt_pinverse as pinverse,
+  lt_pinverseAsync as pinverseAsync,
+  lt_pivotsPermutation as pivotsPermutation,
+  lt_pivotsPermutationAsync as pivotsPermutationAsync,
   lt_poisson as poisson,
   lt_poissonAsync as poissonAsync,
   lt_polar as polar,
@@ -1385,6 +1467,8 @@ export {
   lt_promoteTypes as promoteTypes,
   lt_put as put,
   lt_putAsync as putAsync,
+  lt_qr as qr,
+  lt_qrAsync as qrAsync,
   lt_quantile as quantile,
   lt_quantileAsync as quantileAsync,
   lt_rad2deg as rad2deg,
@@ -1500,6 +1584,8 @@ export {
   lt_sliceAsync as sliceAsync,
   lt_sliceScatter as sliceScatter,
   lt_sliceScatterAsync as sliceScatterAsync,
+  lt_slogdet as slogdet,
+  lt_slogdetAsync as slogdetAsync,
   lt_softmax as softmax,
   lt_softmaxAsync as softmaxAsync,
   lt_sort as sort,
@@ -1535,6 +1621,8 @@ export {
   lt_subtractAsync as subtractAsync,
   lt_sum as sum,
   lt_sumAsync as sumAsync,
+  lt_svd as svd,
+  lt_svdAsync as svdAsync,
   lt_swapaxes as swapaxes,
   lt_swapaxesAsync as swapaxesAsync,
   lt_swapdims as swapdims,
@@ -1567,6 +1655,8 @@ export {
   lt_trapezoidAsync as trapezoidAsync,
   lt_trapz as trapz,
   lt_trapzAsync as trapzAsync,
+  lt_triangularSolve as triangularSolve,
+  lt_triangularSolveAsync as triangularSolveAsync,
   lt_tril as tril,
   lt_trilAsync as trilAsync,
   lt_trilIndices as trilIndices,

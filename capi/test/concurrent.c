@@ -109,8 +109,8 @@ static void *disturb(void *alias) {
   return NULL;
 }
 
-// A binding that reads elements itself holds the tensor; calls that it makes meanwhile change nothing
-// of that.
+// A binding that reads elements itself holds the tensor; calls that it makes meanwhile change
+// nothing of that.
 static void while_held(void) {
   pthread_t other;
   tensor_t *alias = NULL, *sum = NULL;

@@ -3124,6 +3124,784 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 	return ops.ConstantPadNd(self, pad, value)
 }
 
+// Matmul is the operator linalg.matmul.
+func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if does := backend(key).Matmul; does != nil {
+			return does(c, out, self, other)
+		}
+		err = refused("linalg.matmul", key)
+		return
+	}
+	r0, err = ops.Matmul(out, self, other)
+	wrote(out)
+	return
+}
+
+// LinalgCross is the operator linalg.cross.
+func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if does := backend(key).LinalgCross; does != nil {
+			return does(c, out, self, other, dim)
+		}
+	}
+	return composed.LinalgCross(c, out, self, other, dim)
+}
+
+// LinalgDiagonal is the operator linalg.diagonal.
+func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).LinalgDiagonal; does != nil {
+			return does(c, a, offset, dim1, dim2)
+		}
+	}
+	return composed.LinalgDiagonal(c, a, offset, dim1, dim2)
+}
+
+// LinalgVecdot is the operator linalg.vecdot.
+func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(y)); key != 0 {
+		if does := backend(key).LinalgVecdot; does != nil {
+			return does(c, out, x, y, dim)
+		}
+	}
+	return composed.LinalgVecdot(c, out, x, y, dim)
+}
+
+// LinalgMultiDot is the operator linalg.multi_dot.
+func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if does := backend(key).LinalgMultiDot; does != nil {
+			return does(c, out, tensors)
+		}
+	}
+	return composed.LinalgMultiDot(c, out, tensors)
+}
+
+// ChainMatmul is the operator chain_matmul.
+func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keysOf(matrices)); key != 0 {
+		if does := backend(key).ChainMatmul; does != nil {
+			return does(c, out, matrices)
+		}
+	}
+	return composed.ChainMatmul(c, out, matrices)
+}
+
+// LinalgMatrixPower is the operator linalg.matrix_power.
+func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgMatrixPower; does != nil {
+			return does(c, out, self, n)
+		}
+	}
+	return composed.LinalgMatrixPower(c, out, self, n)
+}
+
+// LinalgMatrixExp is the operator linalg.matrix_exp.
+func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).LinalgMatrixExp; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.LinalgMatrixExp(c, self)
+}
+
+// LinalgVander is the operator linalg.vander.
+func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(x)); key != 0 {
+		if does := backend(key).LinalgVander; does != nil {
+			return does(c, x, n)
+		}
+	}
+	return composed.LinalgVander(c, x, n)
+}
+
+// LinalgTensorinv is the operator linalg.tensorinv.
+func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgTensorinv; does != nil {
+			return does(c, out, self, ind)
+		}
+	}
+	return composed.LinalgTensorinv(c, out, self, ind)
+}
+
+// LinalgTensorsolve is the operator linalg.tensorsolve.
+func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if does := backend(key).LinalgTensorsolve; does != nil {
+			return does(c, out, self, other, dims)
+		}
+	}
+	return composed.LinalgTensorsolve(c, out, self, other, dims)
+}
+
+// LinalgCholeskyEx is the operator linalg.cholesky_ex.
+func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self)); key != 0 {
+		if does := backend(key).LinalgCholeskyEx; does != nil {
+			return does(c, outL, outInfo, self, upper, checkErrors)
+		}
+		err = refused("linalg.cholesky_ex", key)
+		return
+	}
+	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
+	wrote(outL)
+	wrote(outInfo)
+	return
+}
+
+// LinalgCholesky is the operator linalg.cholesky.
+func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgCholesky; does != nil {
+			return does(c, out, self, upper)
+		}
+	}
+	return composed.LinalgCholesky(c, out, self, upper)
+}
+
+// Cholesky is the operator cholesky.
+func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).Cholesky; does != nil {
+			return does(c, out, self, upper)
+		}
+	}
+	return composed.Cholesky(c, out, self, upper)
+}
+
+// LinalgLuFactorEx is the operator linalg.lu_factor_ex.
+func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
+		if does := backend(key).LinalgLuFactorEx; does != nil {
+			return does(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
+		}
+		err = refused("linalg.lu_factor_ex", key)
+		return
+	}
+	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
+	wrote(outLU)
+	wrote(outPivots)
+	wrote(outInfo)
+	return
+}
+
+// LinalgLuFactor is the operator linalg.lu_factor.
+func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
+		if does := backend(key).LinalgLuFactor; does != nil {
+			return does(c, outLU, outPivots, a, pivot)
+		}
+	}
+	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
+}
+
+// LinalgLu is the operator linalg.lu.
+func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
+		if does := backend(key).LinalgLu; does != nil {
+			return does(c, outP, outL, outU, a, pivot)
+		}
+	}
+	return composed.LinalgLu(c, outP, outL, outU, a, pivot)
+}
+
+// LuUnpack is the operator lu_unpack.
+func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
+		if does := backend(key).LuUnpack; does != nil {
+			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+		}
+	}
+	return composed.LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+}
+
+// PivotsPermutation is the operator pivots_permutation.
+func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead((keys(pivots)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).PivotsPermutation; does != nil {
+			return does(c, pivots, n)
+		}
+		err = refused("pivots_permutation", key)
+		return
+	}
+	return ops.PivotsPermutation(pivots, n)
+}
+
+// LinalgLdlFactorEx is the operator linalg.ldl_factor_ex.
+func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
+		if does := backend(key).LinalgLdlFactorEx; does != nil {
+			return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
+		}
+		err = refused("linalg.ldl_factor_ex", key)
+		return
+	}
+	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	wrote(outLD)
+	wrote(outPivots)
+	wrote(outInfo)
+	return
+}
+
+// LinalgLdlFactor is the operator linalg.ldl_factor.
+func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
+		if does := backend(key).LinalgLdlFactor; does != nil {
+			return does(c, outLD, outPivots, self, hermitian)
+		}
+	}
+	return composed.LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
+}
+
+// Geqrf is the operator geqrf.
+func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outA) | keys(outTau) | keys(self)); key != 0 {
+		if does := backend(key).Geqrf; does != nil {
+			return does(c, outA, outTau, self)
+		}
+		err = refused("geqrf", key)
+		return
+	}
+	r0, r1, err = ops.Geqrf(outA, outTau, self)
+	wrote(outA)
+	wrote(outTau)
+	return
+}
+
+// LinalgQr is the operator linalg.qr.
+func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outQ) | keys(outR) | keys(a)); key != 0 {
+		if does := backend(key).LinalgQr; does != nil {
+			return does(c, outQ, outR, a, mode)
+		}
+		err = refused("linalg.qr", key)
+		return
+	}
+	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
+	wrote(outQ)
+	wrote(outR)
+	return
+}
+
+// Qr is the operator qr.
+func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outQ) | keys(outR) | keys(self)); key != 0 {
+		if does := backend(key).Qr; does != nil {
+			return does(c, outQ, outR, self, some)
+		}
+	}
+	return composed.Qr(c, outQ, outR, self, some)
+}
+
+// LinalgHouseholderProduct is the operator linalg.householder_product.
+func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(input) | keys(tau)); key != 0 {
+		if does := backend(key).LinalgHouseholderProduct; does != nil {
+			return does(c, out, input, tau)
+		}
+		err = refused("linalg.householder_product", key)
+		return
+	}
+	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
+	wrote(out)
+	return
+}
+
+// Ormqr is the operator ormqr.
+func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other)); key != 0 {
+		if does := backend(key).Ormqr; does != nil {
+			return does(c, out, self, tau, other, left, transpose)
+		}
+		err = refused("ormqr", key)
+		return
+	}
+	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
+	wrote(out)
+	return
+}
+
+// LinalgMatrixSqrth is the operator linalg.matrix_sqrth.
+func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgMatrixSqrth; does != nil {
+			return does(c, out, self)
+		}
+	}
+	return composed.LinalgMatrixSqrth(c, out, self)
+}
+
+// LinalgPolar is the operator linalg.polar.
+func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
+		if does := backend(key).LinalgPolar; does != nil {
+			return does(c, outU, outH, a)
+		}
+	}
+	return composed.LinalgPolar(c, outU, outH, a)
+}
+
+// LinalgDet is the operator linalg.det.
+func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+		if does := backend(key).LinalgDet; does != nil {
+			return does(c, out, a)
+		}
+	}
+	return composed.LinalgDet(c, out, a)
+}
+
+// LinalgSlogdet is the operator linalg.slogdet.
+func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
+		if does := backend(key).LinalgSlogdet; does != nil {
+			return does(c, outSign, outLog, a)
+		}
+	}
+	return composed.LinalgSlogdet(c, outSign, outLog, a)
+}
+
+// Logdet is the operator logdet.
+func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Logdet; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.Logdet(c, self)
+}
+
+// LinalgVectorNorm is the operator linalg.vector_norm.
+func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgVectorNorm; does != nil {
+			return does(c, out, self, ord, dim, keepdim, d)
+		}
+		err = refused("linalg.vector_norm", key)
+		return
+	}
+	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
+	wrote(out)
+	return
+}
+
+// LinalgMatrixNorm is the operator linalg.matrix_norm.
+func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgMatrixNorm; does != nil {
+			return does(c, out, self, ord, dim, keepdim, d)
+		}
+	}
+	return composed.LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
+}
+
+// LinalgMatrixNormStrOrd is the operator linalg.matrix_norm.
+func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgMatrixNormStrOrd; does != nil {
+			return does(c, out, self, ord, dim, keepdim, d)
+		}
+	}
+	return composed.LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
+}
+
+// LinalgNorm is the operator linalg.norm.
+func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgNorm; does != nil {
+			return does(c, out, self, ord, dim, keepdim, d)
+		}
+	}
+	return composed.LinalgNorm(c, out, self, ord, dim, keepdim, d)
+}
+
+// LinalgNormOrdStr is the operator linalg.norm.
+func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgNormOrdStr; does != nil {
+			return does(c, out, self, ord, dim, keepdim, d)
+		}
+	}
+	return composed.LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
+}
+
+// FrobeniusNorm is the operator frobenius_norm.
+func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FrobeniusNorm; does != nil {
+			return does(c, out, self, dim, keepdim)
+		}
+	}
+	return composed.FrobeniusNorm(c, out, self, dim, keepdim)
+}
+
+// NuclearNorm is the operator nuclear_norm.
+func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).NuclearNorm; does != nil {
+			return does(c, out, self, dim, keepdim)
+		}
+	}
+	return composed.NuclearNorm(c, out, self, dim, keepdim)
+}
+
+// LinalgCond is the operator linalg.cond.
+func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgCond; does != nil {
+			return does(c, out, self, p)
+		}
+	}
+	return composed.LinalgCond(c, out, self, p)
+}
+
+// LinalgCondPStr is the operator linalg.cond.
+func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgCondPStr; does != nil {
+			return does(c, out, self, p)
+		}
+	}
+	return composed.LinalgCondPStr(c, out, self, p)
+}
+
+// LinalgMatrixRank is the operator linalg.matrix_rank.
+func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if does := backend(key).LinalgMatrixRank; does != nil {
+			return does(c, out, self, atol, rtol, hermitian)
+		}
+	}
+	return composed.LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
+}
+
+// LinalgMatrixRankAtolRtolTensor is the operator linalg.matrix_rank.
+func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient); key != 0 {
+		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
+			return does(c, out, self, atol, rtol, hermitian)
+		}
+	}
+	return composed.LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
+}
+
+// LinalgMatrixRankTol is the operator linalg.matrix_rank.
+func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if does := backend(key).LinalgMatrixRankTol; does != nil {
+			return does(c, out, self, tol, hermitian)
+		}
+	}
+	return composed.LinalgMatrixRankTol(c, out, self, tol, hermitian)
+}
+
+// LinalgMatrixRankTolTensor is the operator linalg.matrix_rank.
+func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient); key != 0 {
+		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
+			return does(c, out, self, tol, hermitian)
+		}
+	}
+	return composed.LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
+}
+
+// LinalgPinv is the operator linalg.pinv.
+func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgPinv; does != nil {
+			return does(c, out, self, atol, rtol, hermitian)
+		}
+	}
+	return composed.LinalgPinv(c, out, self, atol, rtol, hermitian)
+}
+
+// LinalgPinvAtolRtolTensor is the operator linalg.pinv.
+func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
+		if does := backend(key).LinalgPinvAtolRtolTensor; does != nil {
+			return does(c, out, self, atol, rtol, hermitian)
+		}
+	}
+	return composed.LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
+}
+
+// LinalgPinvRcond is the operator linalg.pinv.
+func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgPinvRcond; does != nil {
+			return does(c, out, self, rcond, hermitian)
+		}
+	}
+	return composed.LinalgPinvRcond(c, out, self, rcond, hermitian)
+}
+
+// LinalgPinvRcondTensor is the operator linalg.pinv.
+func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(rcond)); key != 0 {
+		if does := backend(key).LinalgPinvRcondTensor; does != nil {
+			return does(c, out, self, rcond, hermitian)
+		}
+	}
+	return composed.LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
+}
+
+// Pinverse is the operator pinverse.
+func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Pinverse; does != nil {
+			return does(c, self, rcond)
+		}
+	}
+	return composed.Pinverse(c, self, rcond)
+}
+
+// LinalgSolveEx is the operator linalg.solve_ex.
+func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
+		if does := backend(key).LinalgSolveEx; does != nil {
+			return does(c, outResult, outInfo, a, b, left, checkErrors)
+		}
+		err = refused("linalg.solve_ex", key)
+		return
+	}
+	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
+	wrote(outResult)
+	wrote(outInfo)
+	return
+}
+
+// LinalgSolve is the operator linalg.solve.
+func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(a) | keys(b)); key != 0 {
+		if does := backend(key).LinalgSolve; does != nil {
+			return does(c, out, a, b, left)
+		}
+	}
+	return composed.LinalgSolve(c, out, a, b, left)
+}
+
+// LinalgInvEx is the operator linalg.inv_ex.
+func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a)); key != 0 {
+		if does := backend(key).LinalgInvEx; does != nil {
+			return does(c, outInverse, outInfo, a, checkErrors)
+		}
+		err = refused("linalg.inv_ex", key)
+		return
+	}
+	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
+	wrote(outInverse)
+	wrote(outInfo)
+	return
+}
+
+// LinalgInv is the operator linalg.inv.
+func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+		if does := backend(key).LinalgInv; does != nil {
+			return does(c, out, a)
+		}
+	}
+	return composed.LinalgInv(c, out, a)
+}
+
+// LinalgSolveTriangular is the operator linalg.solve_triangular.
+func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
+		if does := backend(key).LinalgSolveTriangular; does != nil {
+			return does(c, out, self, b, upper, left, unitriangular)
+		}
+		err = refused("linalg.solve_triangular", key)
+		return
+	}
+	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
+	wrote(out)
+	return
+}
+
+// TriangularSolve is the operator triangular_solve.
+func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a)); key != 0 {
+		if does := backend(key).TriangularSolve; does != nil {
+			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+		}
+	}
+	return composed.TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+}
+
+// LinalgLuSolve is the operator linalg.lu_solve.
+func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
+		if does := backend(key).LinalgLuSolve; does != nil {
+			return does(c, out, lu, pivots, b, left, adjoint)
+		}
+	}
+	return composed.LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
+}
+
+// LuSolve is the operator lu_solve.
+func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots)); key != 0 {
+		if does := backend(key).LuSolve; does != nil {
+			return does(c, out, self, lu, pivots)
+		}
+	}
+	return composed.LuSolve(c, out, self, lu, pivots)
+}
+
+// CholeskySolve is the operator cholesky_solve.
+func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(l)); key != 0 {
+		if does := backend(key).CholeskySolve; does != nil {
+			return does(c, out, self, l, upper)
+		}
+	}
+	return composed.CholeskySolve(c, out, self, l, upper)
+}
+
+// CholeskyInverse is the operator cholesky_inverse.
+func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).CholeskyInverse; does != nil {
+			return does(c, out, self, upper)
+		}
+	}
+	return composed.CholeskyInverse(c, out, self, upper)
+}
+
+// LinalgLdlSolve is the operator linalg.ldl_solve.
+func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
+		if does := backend(key).LinalgLdlSolve; does != nil {
+			return does(c, out, ld, pivots, b, hermitian)
+		}
+		err = refused("linalg.ldl_solve", key)
+		return
+	}
+	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
+	wrote(out)
+	return
+}
+
+// LinalgLstsq is the operator linalg.lstsq.
+func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b)); key != 0 {
+		if does := backend(key).LinalgLstsq; does != nil {
+			return does(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+		}
+		err = refused("linalg.lstsq", key)
+		return
+	}
+	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+	wrote(outSolution)
+	wrote(outResiduals)
+	wrote(outRank)
+	wrote(outSingular)
+	return
+}
+
+// LinalgEigh is the operator linalg.eigh.
+func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
+		if does := backend(key).LinalgEigh; does != nil {
+			return does(c, outValues, outVectors, self, uplo)
+		}
+		err = refused("linalg.eigh", key)
+		return
+	}
+	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
+	wrote(outValues)
+	wrote(outVectors)
+	return
+}
+
+// LinalgEigvalsh is the operator linalg.eigvalsh.
+func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgEigvalsh; does != nil {
+			return does(c, out, self, uplo)
+		}
+		err = refused("linalg.eigvalsh", key)
+		return
+	}
+	r0, err = ops.LinalgEigvalsh(out, self, uplo)
+	wrote(out)
+	return
+}
+
+// LinalgEig is the operator linalg.eig.
+func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
+		if does := backend(key).LinalgEig; does != nil {
+			return does(c, outValues, outVectors, self)
+		}
+		err = refused("linalg.eig", key)
+		return
+	}
+	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
+	wrote(outValues)
+	wrote(outVectors)
+	return
+}
+
+// LinalgEigvals is the operator linalg.eigvals.
+func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).LinalgEigvals; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("linalg.eigvals", key)
+		return
+	}
+	r0, err = ops.LinalgEigvals(out, self)
+	wrote(out)
+	return
+}
+
+// LinalgSvd is the operator linalg.svd.
+func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a)); key != 0 {
+		if does := backend(key).LinalgSvd; does != nil {
+			return does(c, outU, outS, outVh, a, fullMatrices, driver)
+		}
+		err = refused("linalg.svd", key)
+		return
+	}
+	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
+	wrote(outU)
+	wrote(outS)
+	wrote(outVh)
+	return
+}
+
+// Svd is the operator svd.
+func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self)); key != 0 {
+		if does := backend(key).Svd; does != nil {
+			return does(c, outU, outS, outV, self, some, computeUV)
+		}
+	}
+	return composed.Svd(c, outU, outS, outV, self, some, computeUV)
+}
+
+// LinalgSvdvals is the operator linalg.svdvals.
+func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+		if does := backend(key).LinalgSvdvals; does != nil {
+			return does(c, out, a, driver)
+		}
+		err = refused("linalg.svdvals", key)
+		return
+	}
+	r0, err = ops.LinalgSvdvals(out, a, driver)
+	wrote(out)
+	return
+}
+
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
@@ -3260,20 +4038,6 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 		return
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
-	wrote(out)
-	return
-}
-
-// Matmul is the operator matmul.
-func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if does := backend(key).Matmul; does != nil {
-			return does(c, out, self, other)
-		}
-		err = refused("matmul", key)
-		return
-	}
-	r0, err = ops.Matmul(out, self, other)
 	wrote(out)
 	return
 }
@@ -5398,6 +6162,384 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
+	wrote(out)
+	return
+}
+
+// SpecialEntr is the operator special.entr.
+func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialEntr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.entr", key)
+		return
+	}
+	r0, err = ops.SpecialEntr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialErfcx is the operator special.erfcx.
+func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialErfcx; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.erfcx", key)
+		return
+	}
+	r0, err = ops.SpecialErfcx(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialNdtr is the operator special.ndtr.
+func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialNdtr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.ndtr", key)
+		return
+	}
+	r0, err = ops.SpecialNdtr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialLogNdtr is the operator special.log_ndtr.
+func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialLogNdtr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.log_ndtr", key)
+		return
+	}
+	r0, err = ops.SpecialLogNdtr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialNdtri is the operator special.ndtri.
+func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialNdtri; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.ndtri", key)
+		return
+	}
+	r0, err = ops.SpecialNdtri(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselJ0 is the operator special.bessel_j0.
+func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselJ0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_j0", key)
+		return
+	}
+	r0, err = ops.SpecialBesselJ0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselJ1 is the operator special.bessel_j1.
+func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselJ1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_j1", key)
+		return
+	}
+	r0, err = ops.SpecialBesselJ1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselY0 is the operator special.bessel_y0.
+func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselY0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_y0", key)
+		return
+	}
+	r0, err = ops.SpecialBesselY0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselY1 is the operator special.bessel_y1.
+func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselY1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_y1", key)
+		return
+	}
+	r0, err = ops.SpecialBesselY1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
+func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialModifiedBesselK0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.modified_bessel_k0", key)
+		return
+	}
+	r0, err = ops.SpecialModifiedBesselK0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
+func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialModifiedBesselK1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.modified_bessel_k1", key)
+		return
+	}
+	r0, err = ops.SpecialModifiedBesselK1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
+func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.scaled_modified_bessel_k0", key)
+		return
+	}
+	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
+func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.scaled_modified_bessel_k1", key)
+		return
+	}
+	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
+func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.spherical_bessel_j0", key)
+		return
+	}
+	r0, err = ops.SpecialSphericalBesselJ0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialAiryAi is the operator special.airy_ai.
+func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialAiryAi; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.airy_ai", key)
+		return
+	}
+	r0, err = ops.SpecialAiryAi(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
+func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_t", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
+func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_u", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
+func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_v", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
+func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_w", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
+func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialHermitePolynomialH; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.hermite_polynomial_h", key)
+		return
+	}
+	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
+func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.hermite_polynomial_he", key)
+		return
+	}
+	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
+func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.laguerre_polynomial_l", key)
+		return
+	}
+	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
+func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.legendre_polynomial_p", key)
+		return
+	}
+	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
+func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_t", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
+func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_u", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
+func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_v", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
+func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_w", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
 	wrote(out)
 	return
 }

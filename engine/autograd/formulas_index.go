@@ -37,7 +37,7 @@ func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 
 // recordIndexGet records self[index], which is a view where no tensor is among the items.
 func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
-	r, err := begin(c, "index_get", either(views(items), "SliceBackward0", "IndexBackward0"), nil, self)
+	r, err := begin(c, "index_get", indexName(items), nil, self)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +64,26 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 		}
 	}
 	return result, err
+}
+
+// indexName is the name of a call with an index: of the last step that changes anything, where steps take the items by turns.
+func indexName(items []ops.IndexItem) string {
+	if !views(items) {
+		return "IndexBackward0"
+	}
+	for _, item := range slices.Backward(items) {
+		switch item.Kind {
+		case ops.IndexInt:
+			return "SelectBackward0"
+		case ops.IndexNewAxis:
+			return "UnsqueezeBackward0"
+		case ops.IndexSlice:
+			if item.Start != int64(ops.NoInt) || item.Stop != int64(ops.NoInt) || item.Step != int64(ops.NoInt) && item.Step != 1 {
+				return "SliceBackward0"
+			}
+		}
+	}
+	return "AliasBackward0"
 }
 
 // views tells whether an index gives a view.

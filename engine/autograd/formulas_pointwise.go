@@ -104,11 +104,11 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 	return s.keep(s.c.MaskedFill(nil, slope, beyond, outside))
 }
 
-// besselI1Gradient is that of I1, besselI1eGradient that of I1 times exp(-|self|); both slopes are 1/2 at 0.
-func (s *steps) besselI1Gradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
+// besselOneGradient is that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times
+// exp(-|self|); the slopes are 1/2 at 0.
+func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
 	zero := s.isZero(self)
-	self = s.where(zero, s.int(1), self)
-	slope := s.sub(s.keep(s.c.I0(nil, self)), s.div(result, self))
+	slope := s.sub(zeroth, s.div(result, s.where(zero, s.int(1), self)))
 	return s.mul(grad, s.where(zero, s.float(0.5), slope))
 }
 

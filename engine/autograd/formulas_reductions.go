@@ -8,7 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -229,8 +228,11 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 
 // namedNorm is the norm that a name means.
 func (s *steps) namedNorm(self *tensor.Tensor, name string, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	if name != "fro" {
-		s.check(status.NotImplementedf("norm is not differentiable for p='%s'; detach() gives a tensor without a history", name))
+	if name == "nuc" {
+		if len(dims) == 0 && self.Dim() == 2 {
+			dims = []int64{0, 1}
+		}
+		return s.keep(s.c.LinalgMatrixNormStrOrd(nil, self, name, dims, keepdim, d))
 	}
 	return s.keep(s.c.Norm(nil, self, dtype.IntScalar(2), dims, keepdim, d))
 }

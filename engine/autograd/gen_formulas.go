@@ -15,367 +15,448 @@ import (
 
 // formulas are the operators on tensors with gradients.
 var formulas = aten.Backend{
-	Add:                  recordAdd,
-	Sub:                  recordSub,
-	Rsub:                 recordRsub,
-	Mul:                  recordMul,
-	Div:                  recordDiv,
-	TrueDivide:           recordTrueDivide,
-	FloorDivide:          recordFloorDivide,
-	Remainder:            recordRemainder,
-	Fmod:                 recordFmod,
-	Pow:                  recordPow,
-	FloatPower:           recordFloatPower,
-	Neg:                  recordNeg,
-	Positive:             recordPositive,
-	Square:               recordSquare,
-	Reciprocal:           recordReciprocal,
-	Abs:                  recordAbs,
-	Sign:                 recordSign,
-	Sgn:                  recordSgn,
-	Copysign:             recordCopysign,
-	Addcmul:              recordAddcmul,
-	Addcdiv:              recordAddcdiv,
-	Lerp:                 recordLerp,
-	Eq:                   recordEq,
-	Ne:                   recordNe,
-	Lt:                   recordLt,
-	Le:                   recordLe,
-	Gt:                   recordGt,
-	Ge:                   recordGe,
-	Isposinf:             recordIsposinf,
-	Isneginf:             recordIsneginf,
-	Signbit:              recordSignbit,
-	ComplexParts:         recordComplexParts,
-	Polar:                recordPolar,
-	Real:                 recordReal,
-	Imag:                 recordImag,
-	ViewAsReal:           recordViewAsReal,
-	ViewAsComplex:        recordViewAsComplex,
-	Conj:                 recordConj,
-	ConjPhysical:         recordConjPhysical,
-	ResolveConj:          recordResolveConj,
-	ResolveNeg:           recordResolveNeg,
-	Angle:                recordAngle,
-	Clone:                recordClone,
-	Contiguous:           recordContiguous,
-	ToOptions:            recordToOptions,
-	Copy:                 recordCopy,
-	Fill:                 recordFill,
-	Zero:                 recordZero,
-	Resize:               recordResize,
-	NarrowCopy:           recordNarrowCopy,
-	ResizeAs:             recordResizeAs,
-	Set:                  recordSet,
-	SetTensor:            recordSetTensor,
-	SetTensorGeometry:    recordSetTensorGeometry,
-	SetStorage:           recordSetStorage,
-	SetStorageGeometry:   recordSetStorageGeometry,
-	FillDiagonal:         recordFillDiagonal,
-	Zeros:                recordZeros,
-	Ones:                 recordOnes,
-	Full:                 recordFull,
-	Empty:                recordEmpty,
-	ArangeStart:          recordArangeStart,
-	ArangeStartStep:      recordArangeStartStep,
-	Arange:               recordArange,
-	Range:                recordRange,
-	Linspace:             recordLinspace,
-	LinspaceTensorTensor: recordLinspaceTensorTensor,
-	LinspaceTensorScalar: recordLinspaceTensorScalar,
-	LinspaceScalarTensor: recordLinspaceScalarTensor,
-	Logspace:             recordLogspace,
-	LogspaceTensorTensor: recordLogspaceTensorTensor,
-	LogspaceTensorScalar: recordLogspaceTensorScalar,
-	LogspaceScalarTensor: recordLogspaceScalarTensor,
-	Eye:                  recordEye,
-	EyeM:                 recordEyeM,
-	FftC2c:               recordFftC2c,
-	FftR2c:               recordFftR2c,
-	FftC2r:               recordFftC2r,
-	FftFft:               recordFftFft,
-	FftIfft:              recordFftIfft,
-	FftRfft:              recordFftRfft,
-	FftIrfft:             recordFftIrfft,
-	FftHfft:              recordFftHfft,
-	FftIhfft:             recordFftIhfft,
-	FftFft2:              recordFftFft2,
-	FftFftn:              recordFftFftn,
-	FftIfft2:             recordFftIfft2,
-	FftIfftn:             recordFftIfftn,
-	FftRfft2:             recordFftRfft2,
-	FftRfftn:             recordFftRfftn,
-	FftIrfft2:            recordFftIrfft2,
-	FftIrfftn:            recordFftIrfftn,
-	FftHfft2:             recordFftHfft2,
-	FftHfftn:             recordFftHfftn,
-	FftIhfft2:            recordFftIhfft2,
-	FftIhfftn:            recordFftIhfftn,
-	FftFftfreq:           recordFftFftfreq,
-	FftRfftfreq:          recordFftRfftfreq,
-	SignalPad:            recordSignalPad,
-	Sqrt:                 recordSqrt,
-	Rsqrt:                recordRsqrt,
-	Exp:                  recordExp,
-	Exp2:                 recordExp2,
-	Expm1:                recordExpm1,
-	Log:                  recordLog,
-	Log2:                 recordLog2,
-	Log10:                recordLog10,
-	Log1p:                recordLog1p,
-	Sin:                  recordSin,
-	Cos:                  recordCos,
-	Tan:                  recordTan,
-	Asin:                 recordAsin,
-	Acos:                 recordAcos,
-	Atan:                 recordAtan,
-	Sinh:                 recordSinh,
-	Cosh:                 recordCosh,
-	Tanh:                 recordTanh,
-	Asinh:                recordAsinh,
-	Acosh:                recordAcosh,
-	Atanh:                recordAtanh,
-	Sigmoid:              recordSigmoid,
-	Atan2:                recordAtan2,
-	Hypot:                recordHypot,
-	IndexGet:             recordIndexGet,
-	IndexSet:             recordIndexSet,
-	IndexSetScalar:       recordIndexSetScalar,
-	IndexPut:             recordIndexPut,
-	IndexSelect:          recordIndexSelect,
-	MaskedSelect:         recordMaskedSelect,
-	MaskedFill:           recordMaskedFill,
-	MaskedScatter:        recordMaskedScatter,
-	Gather:               recordGather,
-	Take:                 recordTake,
-	TakeAlongDim:         recordTakeAlongDim,
-	Nonzero:              recordNonzero,
-	Put:                  recordPut,
-	Scatter:              recordScatter,
-	ScatterValue:         recordScatterValue,
-	ScatterReduceSource:  recordScatterReduceSource,
-	ScatterReduceValue:   recordScatterReduceValue,
-	ScatterAdd:           recordScatterAdd,
-	ScatterReduce:        recordScatterReduce,
-	IndexAdd:             recordIndexAdd,
-	IndexCopy:            recordIndexCopy,
-	IndexFill:            recordIndexFill,
-	IndexReduce:          recordIndexReduce,
-	Cat:                  recordCat,
-	Stack:                recordStack,
-	Hstack:               recordHstack,
-	Vstack:               recordVstack,
-	Dstack:               recordDstack,
-	ColumnStack:          recordColumnStack,
-	Combinations:         recordCombinations,
-	BlockDiag:            recordBlockDiag,
-	Repeat:               recordRepeat,
-	Flip:                 recordFlip,
-	Tril:                 recordTril,
-	Triu:                 recordTriu,
-	Diag:                 recordDiag,
-	DiagEmbed:            recordDiagEmbed,
-	Diagflat:             recordDiagflat,
-	DiagonalScatter:      recordDiagonalScatter,
-	SelectScatter:        recordSelectScatter,
-	SliceScatter:         recordSliceScatter,
-	AsStridedScatter:     recordAsStridedScatter,
-	ConstantPadNd:        recordConstantPadNd,
-	LogicalAnd:           recordLogicalAnd,
-	LogicalOr:            recordLogicalOr,
-	LogicalXor:           recordLogicalXor,
-	LogicalNot:           recordLogicalNot,
-	BitwiseAnd:           recordBitwiseAnd,
-	BitwiseOr:            recordBitwiseOr,
-	BitwiseXor:           recordBitwiseXor,
-	BitwiseNot:           recordBitwiseNot,
-	BitwiseLeftShift:     recordBitwiseLeftShift,
-	BitwiseRightShift:    recordBitwiseRightShift,
-	Matmul:               recordMatmul,
-	Mm:                   recordMm,
-	Bmm:                  recordBmm,
-	Mv:                   recordMv,
-	Dot:                  recordDot,
-	Vdot:                 recordVdot,
-	Inner:                recordInner,
-	Outer:                recordOuter,
-	Addmm:                recordAddmm,
-	Baddbmm:              recordBaddbmm,
-	Addbmm:               recordAddbmm,
-	Addmv:                recordAddmv,
-	Addr:                 recordAddr,
-	Tensordot:            recordTensordot,
-	TensordotDims:        recordTensordotDims,
-	Kron:                 recordKron,
-	Cdist:                recordCdist,
-	Rand:                 recordRand,
-	Randn:                recordRandn,
-	Randint:              recordRandint,
-	RandintHigh:          recordRandintHigh,
-	Randperm:             recordRandperm,
-	NormalTensors:        recordNormalTensors,
-	NormalSize:           recordNormalSize,
-	Bernoulli:            recordBernoulli,
-	BernoulliP:           recordBernoulliP,
-	Multinomial:          recordMultinomial,
-	Poisson:              recordPoisson,
-	FillUniform:          recordFillUniform,
-	FillNormal:           recordFillNormal,
-	FillRandom:           recordFillRandom,
-	FillRandomTo:         recordFillRandomTo,
-	FillRandomFrom:       recordFillRandomFrom,
-	FillBernoulli:        recordFillBernoulli,
-	FillBernoulliEach:    recordFillBernoulliEach,
-	FillExponential:      recordFillExponential,
-	FillCauchy:           recordFillCauchy,
-	FillLogNormal:        recordFillLogNormal,
-	FillGeometric:        recordFillGeometric,
-	Sum:                  recordSum,
-	Nansum:               recordNansum,
-	Prod:                 recordProd,
-	Mean:                 recordMean,
-	Nanmean:              recordNanmean,
-	Any:                  recordAny,
-	All:                  recordAll,
-	StdDim:               recordStdDim,
-	StdCorrection:        recordStdCorrection,
-	VarDim:               recordVarDim,
-	VarCorrection:        recordVarCorrection,
-	StdMeanCorrection:    recordStdMeanCorrection,
-	VarMeanCorrection:    recordVarMeanCorrection,
-	Norm:                 recordNorm,
-	NormName:             recordNormName,
-	Amax:                 recordAmax,
-	Amin:                 recordAmin,
-	Max:                  recordMax,
-	MaxDim:               recordMaxDim,
-	Min:                  recordMin,
-	MinDim:               recordMinDim,
-	Aminmax:              recordAminmax,
-	Argmax:               recordArgmax,
-	Argmin:               recordArgmin,
-	Floor:                recordFloor,
-	Ceil:                 recordCeil,
-	Trunc:                recordTrunc,
-	Round:                recordRound,
-	Frac:                 recordFrac,
-	ClampTensor:          recordClampTensor,
-	Clamp:                recordClamp,
-	ClampMin:             recordClampMin,
-	ClampMax:             recordClampMax,
-	Maximum:              recordMaximum,
-	Minimum:              recordMinimum,
-	Fmax:                 recordFmax,
-	Fmin:                 recordFmin,
-	Relu:                 recordRelu,
-	Where:                recordWhere,
-	Cumsum:               recordCumsum,
-	Cumprod:              recordCumprod,
-	Cummax:               recordCummax,
-	Cummin:               recordCummin,
-	Logcumsumexp:         recordLogcumsumexp,
-	Logsumexp:            recordLogsumexp,
-	Softmax:              recordSoftmax,
-	LogSoftmax:           recordLogSoftmax,
-	Sort:                 recordSort,
-	SortStable:           recordSortStable,
-	Msort:                recordMsort,
-	Topk:                 recordTopk,
-	Median:               recordMedian,
-	MedianDim:            recordMedianDim,
-	Nanmedian:            recordNanmedian,
-	NanmedianDim:         recordNanmedianDim,
-	Kthvalue:             recordKthvalue,
-	Mode:                 recordMode,
-	Searchsorted:         recordSearchsorted,
-	Bucketize:            recordBucketize,
-	Unique:               recordUnique,
-	UniqueConsecutive:    recordUniqueConsecutive,
-	Isin:                 recordIsin,
-	Erf:                  recordErf,
-	Erfc:                 recordErfc,
-	Erfinv:               recordErfinv,
-	Lgamma:               recordLgamma,
-	Digamma:              recordDigamma,
-	I0:                   recordI0,
-	Sinc:                 recordSinc,
-	Logit:                recordLogit,
-	Polygamma:            recordPolygamma,
-	Mvlgamma:             recordMvlgamma,
-	Igamma:               recordIgamma,
-	Igammac:              recordIgammac,
-	Logaddexp:            recordLogaddexp,
-	Logaddexp2:           recordLogaddexp2,
-	Xlogy:                recordXlogy,
-	Gcd:                  recordGcd,
-	Lcm:                  recordLcm,
-	Nextafter:            recordNextafter,
-	Heaviside:            recordHeaviside,
-	Ldexp:                recordLdexp,
-	Frexp:                recordFrexp,
-	NanToNum:             recordNanToNum,
-	Deg2rad:              recordDeg2rad,
-	Rad2deg:              recordRad2deg,
-	SpecialI0e:           recordSpecialI0e,
-	SpecialI1:            recordSpecialI1,
-	SpecialI1e:           recordSpecialI1e,
-	SpecialXlog1py:       recordSpecialXlog1py,
-	SpecialZeta:          recordSpecialZeta,
-	Diff:                 recordDiff,
-	Cross:                recordCross,
-	Bincount:             recordBincount,
-	Histc:                recordHistc,
-	Histogram:            recordHistogram,
-	HistogramEdges:       recordHistogramEdges,
-	Histogramdd:          recordHistogramdd,
-	HistogramddEdges:     recordHistogramddEdges,
-	Quantile:             recordQuantile,
-	Nanquantile:          recordNanquantile,
-	Renorm:               recordRenorm,
-	ShareMemory:          recordShareMemory,
-	View:                 recordView,
-	ViewDtype:            recordViewDtype,
-	ViewAs:               recordViewAs,
-	Reshape:              recordReshape,
-	ReshapeAs:            recordReshapeAs,
-	Flatten:              recordFlatten,
-	Unflatten:            recordUnflatten,
-	Ravel:                recordRavel,
-	TransposeMatrix:      recordTransposeMatrix,
-	Transpose:            recordTranspose,
-	Permute:              recordPermute,
-	Movedim:              recordMovedim,
-	MovedimList:          recordMovedimList,
-	TransposeAll:         recordTransposeAll,
-	TransposeLast:        recordTransposeLast,
-	AdjointMatrix:        recordAdjointMatrix,
-	Adjoint:              recordAdjoint,
-	Expand:               recordExpand,
-	ExpandAs:             recordExpandAs,
-	BroadcastTo:          recordBroadcastTo,
-	Squeeze:              recordSqueeze,
-	SqueezeDim:           recordSqueezeDim,
-	SqueezeDims:          recordSqueezeDims,
-	Unsqueeze:            recordUnsqueeze,
-	Narrow:               recordNarrow,
-	Select:               recordSelect,
-	Slice:                recordSlice,
-	AsStrided:            recordAsStrided,
-	Unfold:               recordUnfold,
-	Diagonal:             recordDiagonal,
-	Detach:               recordDetach,
-	Unbind:               recordUnbind,
-	Split:                recordSplit,
-	SplitWithSizes:       recordSplitWithSizes,
-	Chunk:                recordChunk,
-	TensorSplit:          recordTensorSplit,
-	TensorSplitIndices:   recordTensorSplitIndices,
-	Hsplit:               recordHsplit,
-	HsplitIndices:        recordHsplitIndices,
-	Vsplit:               recordVsplit,
-	VsplitIndices:        recordVsplitIndices,
-	Dsplit:               recordDsplit,
-	DsplitIndices:        recordDsplitIndices,
+	Add:                                recordAdd,
+	Sub:                                recordSub,
+	Rsub:                               recordRsub,
+	Mul:                                recordMul,
+	Div:                                recordDiv,
+	TrueDivide:                         recordTrueDivide,
+	FloorDivide:                        recordFloorDivide,
+	Remainder:                          recordRemainder,
+	Fmod:                               recordFmod,
+	Pow:                                recordPow,
+	FloatPower:                         recordFloatPower,
+	Neg:                                recordNeg,
+	Positive:                           recordPositive,
+	Square:                             recordSquare,
+	Reciprocal:                         recordReciprocal,
+	Abs:                                recordAbs,
+	Sign:                               recordSign,
+	Sgn:                                recordSgn,
+	Copysign:                           recordCopysign,
+	Addcmul:                            recordAddcmul,
+	Addcdiv:                            recordAddcdiv,
+	Lerp:                               recordLerp,
+	Eq:                                 recordEq,
+	Ne:                                 recordNe,
+	Lt:                                 recordLt,
+	Le:                                 recordLe,
+	Gt:                                 recordGt,
+	Ge:                                 recordGe,
+	Isposinf:                           recordIsposinf,
+	Isneginf:                           recordIsneginf,
+	Signbit:                            recordSignbit,
+	ComplexParts:                       recordComplexParts,
+	Polar:                              recordPolar,
+	Real:                               recordReal,
+	Imag:                               recordImag,
+	ViewAsReal:                         recordViewAsReal,
+	ViewAsComplex:                      recordViewAsComplex,
+	Conj:                               recordConj,
+	ConjPhysical:                       recordConjPhysical,
+	ResolveConj:                        recordResolveConj,
+	ResolveNeg:                         recordResolveNeg,
+	Angle:                              recordAngle,
+	Clone:                              recordClone,
+	Contiguous:                         recordContiguous,
+	ToOptions:                          recordToOptions,
+	Copy:                               recordCopy,
+	Fill:                               recordFill,
+	Zero:                               recordZero,
+	Resize:                             recordResize,
+	NarrowCopy:                         recordNarrowCopy,
+	ResizeAs:                           recordResizeAs,
+	Set:                                recordSet,
+	SetTensor:                          recordSetTensor,
+	SetTensorGeometry:                  recordSetTensorGeometry,
+	SetStorage:                         recordSetStorage,
+	SetStorageGeometry:                 recordSetStorageGeometry,
+	FillDiagonal:                       recordFillDiagonal,
+	Zeros:                              recordZeros,
+	Ones:                               recordOnes,
+	Full:                               recordFull,
+	Empty:                              recordEmpty,
+	ArangeStart:                        recordArangeStart,
+	ArangeStartStep:                    recordArangeStartStep,
+	Arange:                             recordArange,
+	Range:                              recordRange,
+	Linspace:                           recordLinspace,
+	LinspaceTensorTensor:               recordLinspaceTensorTensor,
+	LinspaceTensorScalar:               recordLinspaceTensorScalar,
+	LinspaceScalarTensor:               recordLinspaceScalarTensor,
+	Logspace:                           recordLogspace,
+	LogspaceTensorTensor:               recordLogspaceTensorTensor,
+	LogspaceTensorScalar:               recordLogspaceTensorScalar,
+	LogspaceScalarTensor:               recordLogspaceScalarTensor,
+	Eye:                                recordEye,
+	EyeM:                               recordEyeM,
+	FftC2c:                             recordFftC2c,
+	FftR2c:                             recordFftR2c,
+	FftC2r:                             recordFftC2r,
+	FftFft:                             recordFftFft,
+	FftIfft:                            recordFftIfft,
+	FftRfft:                            recordFftRfft,
+	FftIrfft:                           recordFftIrfft,
+	FftHfft:                            recordFftHfft,
+	FftIhfft:                           recordFftIhfft,
+	FftFft2:                            recordFftFft2,
+	FftFftn:                            recordFftFftn,
+	FftIfft2:                           recordFftIfft2,
+	FftIfftn:                           recordFftIfftn,
+	FftRfft2:                           recordFftRfft2,
+	FftRfftn:                           recordFftRfftn,
+	FftIrfft2:                          recordFftIrfft2,
+	FftIrfftn:                          recordFftIrfftn,
+	FftHfft2:                           recordFftHfft2,
+	FftHfftn:                           recordFftHfftn,
+	FftIhfft2:                          recordFftIhfft2,
+	FftIhfftn:                          recordFftIhfftn,
+	FftFftfreq:                         recordFftFftfreq,
+	FftRfftfreq:                        recordFftRfftfreq,
+	SignalPad:                          recordSignalPad,
+	Sqrt:                               recordSqrt,
+	Rsqrt:                              recordRsqrt,
+	Exp:                                recordExp,
+	Exp2:                               recordExp2,
+	Expm1:                              recordExpm1,
+	Log:                                recordLog,
+	Log2:                               recordLog2,
+	Log10:                              recordLog10,
+	Log1p:                              recordLog1p,
+	Sin:                                recordSin,
+	Cos:                                recordCos,
+	Tan:                                recordTan,
+	Asin:                               recordAsin,
+	Acos:                               recordAcos,
+	Atan:                               recordAtan,
+	Sinh:                               recordSinh,
+	Cosh:                               recordCosh,
+	Tanh:                               recordTanh,
+	Asinh:                              recordAsinh,
+	Acosh:                              recordAcosh,
+	Atanh:                              recordAtanh,
+	Sigmoid:                            recordSigmoid,
+	Atan2:                              recordAtan2,
+	Hypot:                              recordHypot,
+	IndexGet:                           recordIndexGet,
+	IndexSet:                           recordIndexSet,
+	IndexSetScalar:                     recordIndexSetScalar,
+	IndexPut:                           recordIndexPut,
+	IndexSelect:                        recordIndexSelect,
+	MaskedSelect:                       recordMaskedSelect,
+	MaskedFill:                         recordMaskedFill,
+	MaskedScatter:                      recordMaskedScatter,
+	Gather:                             recordGather,
+	Take:                               recordTake,
+	TakeAlongDim:                       recordTakeAlongDim,
+	Nonzero:                            recordNonzero,
+	Put:                                recordPut,
+	Scatter:                            recordScatter,
+	ScatterValue:                       recordScatterValue,
+	ScatterReduceSource:                recordScatterReduceSource,
+	ScatterReduceValue:                 recordScatterReduceValue,
+	ScatterAdd:                         recordScatterAdd,
+	ScatterReduce:                      recordScatterReduce,
+	IndexAdd:                           recordIndexAdd,
+	IndexCopy:                          recordIndexCopy,
+	IndexFill:                          recordIndexFill,
+	IndexReduce:                        recordIndexReduce,
+	Cat:                                recordCat,
+	Stack:                              recordStack,
+	Hstack:                             recordHstack,
+	Vstack:                             recordVstack,
+	Dstack:                             recordDstack,
+	ColumnStack:                        recordColumnStack,
+	Combinations:                       recordCombinations,
+	BlockDiag:                          recordBlockDiag,
+	Repeat:                             recordRepeat,
+	Flip:                               recordFlip,
+	Tril:                               recordTril,
+	Triu:                               recordTriu,
+	Diag:                               recordDiag,
+	DiagEmbed:                          recordDiagEmbed,
+	Diagflat:                           recordDiagflat,
+	DiagonalScatter:                    recordDiagonalScatter,
+	SelectScatter:                      recordSelectScatter,
+	SliceScatter:                       recordSliceScatter,
+	AsStridedScatter:                   recordAsStridedScatter,
+	ConstantPadNd:                      recordConstantPadNd,
+	LinalgCross:                        recordLinalgCross,
+	LinalgVecdot:                       recordLinalgVecdot,
+	LinalgMultiDot:                     recordLinalgMultiDot,
+	ChainMatmul:                        recordChainMatmul,
+	LinalgMatrixPower:                  recordLinalgMatrixPower,
+	LinalgMatrixExp:                    recordLinalgMatrixExp,
+	LinalgTensorinv:                    recordLinalgTensorinv,
+	LinalgTensorsolve:                  recordLinalgTensorsolve,
+	LinalgCholeskyEx:                   recordLinalgCholeskyEx,
+	LinalgCholesky:                     recordLinalgCholesky,
+	Cholesky:                           recordCholesky,
+	LinalgLuFactorEx:                   recordLinalgLuFactorEx,
+	LinalgLdlFactorEx:                  recordLinalgLdlFactorEx,
+	Geqrf:                              recordGeqrf,
+	LinalgQr:                           recordLinalgQr,
+	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
+	Ormqr:                              recordOrmqr,
+	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	LinalgDet:                          recordLinalgDet,
+	LinalgSlogdet:                      recordLinalgSlogdet,
+	LinalgVectorNorm:                   recordLinalgVectorNorm,
+	LinalgMatrixNorm:                   recordLinalgMatrixNorm,
+	LinalgMatrixNormStrOrd:             recordLinalgMatrixNormStrOrd,
+	LinalgNorm:                         recordLinalgNorm,
+	LinalgNormOrdStr:                   recordLinalgNormOrdStr,
+	FrobeniusNorm:                      recordFrobeniusNorm,
+	NuclearNorm:                        recordNuclearNorm,
+	LinalgCond:                         recordLinalgCond,
+	LinalgCondPStr:                     recordLinalgCondPStr,
+	LinalgMatrixRank:                   recordLinalgMatrixRank,
+	LinalgMatrixRankAtolRtolTensor:     recordLinalgMatrixRankAtolRtolTensor,
+	LinalgMatrixRankTol:                recordLinalgMatrixRankTol,
+	LinalgMatrixRankTolTensor:          recordLinalgMatrixRankTolTensor,
+	LinalgPinv:                         recordLinalgPinv,
+	LinalgPinvAtolRtolTensor:           recordLinalgPinvAtolRtolTensor,
+	LinalgPinvRcond:                    recordLinalgPinvRcond,
+	LinalgPinvRcondTensor:              recordLinalgPinvRcondTensor,
+	LinalgSolveEx:                      recordLinalgSolveEx,
+	LinalgSolve:                        recordLinalgSolve,
+	LinalgInvEx:                        recordLinalgInvEx,
+	LinalgInv:                          recordLinalgInv,
+	LinalgSolveTriangular:              recordLinalgSolveTriangular,
+	LinalgLuSolve:                      recordLinalgLuSolve,
+	LuSolve:                            recordLuSolve,
+	CholeskySolve:                      recordCholeskySolve,
+	CholeskyInverse:                    recordCholeskyInverse,
+	LinalgLdlSolve:                     recordLinalgLdlSolve,
+	LinalgLstsq:                        recordLinalgLstsq,
+	LinalgEigh:                         recordLinalgEigh,
+	LinalgEigvalsh:                     recordLinalgEigvalsh,
+	LinalgEig:                          recordLinalgEig,
+	LinalgEigvals:                      recordLinalgEigvals,
+	LinalgSvd:                          recordLinalgSvd,
+	LinalgSvdvals:                      recordLinalgSvdvals,
+	LogicalAnd:                         recordLogicalAnd,
+	LogicalOr:                          recordLogicalOr,
+	LogicalXor:                         recordLogicalXor,
+	LogicalNot:                         recordLogicalNot,
+	BitwiseAnd:                         recordBitwiseAnd,
+	BitwiseOr:                          recordBitwiseOr,
+	BitwiseXor:                         recordBitwiseXor,
+	BitwiseNot:                         recordBitwiseNot,
+	BitwiseLeftShift:                   recordBitwiseLeftShift,
+	BitwiseRightShift:                  recordBitwiseRightShift,
+	Matmul:                             recordMatmul,
+	Mm:                                 recordMm,
+	Bmm:                                recordBmm,
+	Mv:                                 recordMv,
+	Dot:                                recordDot,
+	Vdot:                               recordVdot,
+	Inner:                              recordInner,
+	Outer:                              recordOuter,
+	Addmm:                              recordAddmm,
+	Baddbmm:                            recordBaddbmm,
+	Addbmm:                             recordAddbmm,
+	Addmv:                              recordAddmv,
+	Addr:                               recordAddr,
+	Tensordot:                          recordTensordot,
+	TensordotDims:                      recordTensordotDims,
+	Kron:                               recordKron,
+	Cdist:                              recordCdist,
+	Rand:                               recordRand,
+	Randn:                              recordRandn,
+	Randint:                            recordRandint,
+	RandintHigh:                        recordRandintHigh,
+	Randperm:                           recordRandperm,
+	NormalTensors:                      recordNormalTensors,
+	NormalSize:                         recordNormalSize,
+	Bernoulli:                          recordBernoulli,
+	BernoulliP:                         recordBernoulliP,
+	Multinomial:                        recordMultinomial,
+	Poisson:                            recordPoisson,
+	FillUniform:                        recordFillUniform,
+	FillNormal:                         recordFillNormal,
+	FillRandom:                         recordFillRandom,
+	FillRandomTo:                       recordFillRandomTo,
+	FillRandomFrom:                     recordFillRandomFrom,
+	FillBernoulli:                      recordFillBernoulli,
+	FillBernoulliEach:                  recordFillBernoulliEach,
+	FillExponential:                    recordFillExponential,
+	FillCauchy:                         recordFillCauchy,
+	FillLogNormal:                      recordFillLogNormal,
+	FillGeometric:                      recordFillGeometric,
+	Sum:                                recordSum,
+	Nansum:                             recordNansum,
+	Prod:                               recordProd,
+	Mean:                               recordMean,
+	Nanmean:                            recordNanmean,
+	Any:                                recordAny,
+	All:                                recordAll,
+	StdDim:                             recordStdDim,
+	StdCorrection:                      recordStdCorrection,
+	VarDim:                             recordVarDim,
+	VarCorrection:                      recordVarCorrection,
+	StdMeanCorrection:                  recordStdMeanCorrection,
+	VarMeanCorrection:                  recordVarMeanCorrection,
+	Norm:                               recordNorm,
+	NormName:                           recordNormName,
+	Amax:                               recordAmax,
+	Amin:                               recordAmin,
+	Max:                                recordMax,
+	MaxDim:                             recordMaxDim,
+	Min:                                recordMin,
+	MinDim:                             recordMinDim,
+	Aminmax:                            recordAminmax,
+	Argmax:                             recordArgmax,
+	Argmin:                             recordArgmin,
+	Floor:                              recordFloor,
+	Ceil:                               recordCeil,
+	Trunc:                              recordTrunc,
+	Round:                              recordRound,
+	Frac:                               recordFrac,
+	ClampTensor:                        recordClampTensor,
+	Clamp:                              recordClamp,
+	ClampMin:                           recordClampMin,
+	ClampMax:                           recordClampMax,
+	Maximum:                            recordMaximum,
+	Minimum:                            recordMinimum,
+	Fmax:                               recordFmax,
+	Fmin:                               recordFmin,
+	Relu:                               recordRelu,
+	Where:                              recordWhere,
+	Cumsum:                             recordCumsum,
+	Cumprod:                            recordCumprod,
+	Cummax:                             recordCummax,
+	Cummin:                             recordCummin,
+	Logcumsumexp:                       recordLogcumsumexp,
+	Logsumexp:                          recordLogsumexp,
+	Softmax:                            recordSoftmax,
+	LogSoftmax:                         recordLogSoftmax,
+	Sort:                               recordSort,
+	SortStable:                         recordSortStable,
+	Msort:                              recordMsort,
+	Topk:                               recordTopk,
+	Median:                             recordMedian,
+	MedianDim:                          recordMedianDim,
+	Nanmedian:                          recordNanmedian,
+	NanmedianDim:                       recordNanmedianDim,
+	Kthvalue:                           recordKthvalue,
+	Mode:                               recordMode,
+	Searchsorted:                       recordSearchsorted,
+	Bucketize:                          recordBucketize,
+	Unique:                             recordUnique,
+	UniqueConsecutive:                  recordUniqueConsecutive,
+	Isin:                               recordIsin,
+	Erf:                                recordErf,
+	Erfc:                               recordErfc,
+	Erfinv:                             recordErfinv,
+	Lgamma:                             recordLgamma,
+	Digamma:                            recordDigamma,
+	I0:                                 recordI0,
+	Sinc:                               recordSinc,
+	Logit:                              recordLogit,
+	Polygamma:                          recordPolygamma,
+	Mvlgamma:                           recordMvlgamma,
+	Igamma:                             recordIgamma,
+	Igammac:                            recordIgammac,
+	Logaddexp:                          recordLogaddexp,
+	Logaddexp2:                         recordLogaddexp2,
+	Xlogy:                              recordXlogy,
+	Gcd:                                recordGcd,
+	Lcm:                                recordLcm,
+	Nextafter:                          recordNextafter,
+	Heaviside:                          recordHeaviside,
+	Ldexp:                              recordLdexp,
+	Frexp:                              recordFrexp,
+	NanToNum:                           recordNanToNum,
+	Deg2rad:                            recordDeg2rad,
+	Rad2deg:                            recordRad2deg,
+	SpecialI0e:                         recordSpecialI0e,
+	SpecialI1:                          recordSpecialI1,
+	SpecialI1e:                         recordSpecialI1e,
+	SpecialXlog1py:                     recordSpecialXlog1py,
+	SpecialZeta:                        recordSpecialZeta,
+	SpecialEntr:                        recordSpecialEntr,
+	SpecialErfcx:                       recordSpecialErfcx,
+	SpecialNdtr:                        recordSpecialNdtr,
+	SpecialLogNdtr:                     recordSpecialLogNdtr,
+	SpecialNdtri:                       recordSpecialNdtri,
+	SpecialBesselJ0:                    recordSpecialBesselJ0,
+	SpecialBesselJ1:                    recordSpecialBesselJ1,
+	SpecialBesselY0:                    recordSpecialBesselY0,
+	SpecialBesselY1:                    recordSpecialBesselY1,
+	SpecialModifiedBesselK0:            recordSpecialModifiedBesselK0,
+	SpecialModifiedBesselK1:            recordSpecialModifiedBesselK1,
+	SpecialScaledModifiedBesselK0:      recordSpecialScaledModifiedBesselK0,
+	SpecialScaledModifiedBesselK1:      recordSpecialScaledModifiedBesselK1,
+	SpecialSphericalBesselJ0:           recordSpecialSphericalBesselJ0,
+	SpecialAiryAi:                      recordSpecialAiryAi,
+	SpecialChebyshevPolynomialT:        recordSpecialChebyshevPolynomialT,
+	SpecialChebyshevPolynomialU:        recordSpecialChebyshevPolynomialU,
+	SpecialChebyshevPolynomialV:        recordSpecialChebyshevPolynomialV,
+	SpecialChebyshevPolynomialW:        recordSpecialChebyshevPolynomialW,
+	SpecialHermitePolynomialH:          recordSpecialHermitePolynomialH,
+	SpecialHermitePolynomialHe:         recordSpecialHermitePolynomialHe,
+	SpecialLaguerrePolynomialL:         recordSpecialLaguerrePolynomialL,
+	SpecialLegendrePolynomialP:         recordSpecialLegendrePolynomialP,
+	SpecialShiftedChebyshevPolynomialT: recordSpecialShiftedChebyshevPolynomialT,
+	SpecialShiftedChebyshevPolynomialU: recordSpecialShiftedChebyshevPolynomialU,
+	SpecialShiftedChebyshevPolynomialV: recordSpecialShiftedChebyshevPolynomialV,
+	SpecialShiftedChebyshevPolynomialW: recordSpecialShiftedChebyshevPolynomialW,
+	Diff:                               recordDiff,
+	Cross:                              recordCross,
+	Bincount:                           recordBincount,
+	Histc:                              recordHistc,
+	Histogram:                          recordHistogram,
+	HistogramEdges:                     recordHistogramEdges,
+	Histogramdd:                        recordHistogramdd,
+	HistogramddEdges:                   recordHistogramddEdges,
+	Quantile:                           recordQuantile,
+	Nanquantile:                        recordNanquantile,
+	Renorm:                             recordRenorm,
+	ShareMemory:                        recordShareMemory,
+	View:                               recordView,
+	ViewDtype:                          recordViewDtype,
+	ViewAs:                             recordViewAs,
+	Reshape:                            recordReshape,
+	ReshapeAs:                          recordReshapeAs,
+	Flatten:                            recordFlatten,
+	Unflatten:                          recordUnflatten,
+	Ravel:                              recordRavel,
+	TransposeMatrix:                    recordTransposeMatrix,
+	Transpose:                          recordTranspose,
+	Permute:                            recordPermute,
+	Movedim:                            recordMovedim,
+	MovedimList:                        recordMovedimList,
+	TransposeAll:                       recordTransposeAll,
+	TransposeLast:                      recordTransposeLast,
+	AdjointMatrix:                      recordAdjointMatrix,
+	Adjoint:                            recordAdjoint,
+	Expand:                             recordExpand,
+	ExpandAs:                           recordExpandAs,
+	BroadcastTo:                        recordBroadcastTo,
+	Squeeze:                            recordSqueeze,
+	SqueezeDim:                         recordSqueezeDim,
+	SqueezeDims:                        recordSqueezeDims,
+	Unsqueeze:                          recordUnsqueeze,
+	Narrow:                             recordNarrow,
+	Select:                             recordSelect,
+	Slice:                              recordSlice,
+	AsStrided:                          recordAsStrided,
+	Unfold:                             recordUnfold,
+	Diagonal:                           recordDiagonal,
+	Detach:                             recordDetach,
+	Unbind:                             recordUnbind,
+	Split:                              recordSplit,
+	SplitWithSizes:                     recordSplitWithSizes,
+	Chunk:                              recordChunk,
+	TensorSplit:                        recordTensorSplit,
+	TensorSplitIndices:                 recordTensorSplitIndices,
+	Hsplit:                             recordHsplit,
+	HsplitIndices:                      recordHsplitIndices,
+	Vsplit:                             recordVsplit,
+	VsplitIndices:                      recordVsplitIndices,
+	Dsplit:                             recordDsplit,
+	DsplitIndices:                      recordDsplitIndices,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -397,7 +478,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sub", "SubBackward0", out, self, other)
+	r, err := begin(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -415,7 +496,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rsub", "RsubBackward1", nil, self, other)
+	r, err := begin(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
 	}
@@ -457,7 +538,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "div", "DivBackward0", out, self, other)
+	r, err := begin(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -517,7 +598,7 @@ func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "remainder", "RemainderBackward0", out, self, other)
+	r, err := begin(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -541,7 +622,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 }
 
 func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fmod", "FmodBackward0", out, self, other)
+	r, err := begin(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -565,7 +646,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pow", "PowBackward0", out, self, exponent)
+	r, err := begin(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
 	}
@@ -710,7 +791,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "copysign", "CopysignBackward0", out, self, other)
+	r, err := begin(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -791,7 +872,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 }
 
 func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "lerp", "LerpBackward0", out, self, end, weight)
+	r, err := begin(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
 	}
@@ -1738,7 +1819,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log1p", "Log1pBackward0", out, self)
+	r, err := begin(c, "log1p", "Log1PBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -2127,7 +2208,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 }
 
 func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "masked_fill", "MaskedFillBackward0", out, self, value)
+	r, err := begin(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
@@ -2422,7 +2503,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 }
 
 func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_fill", "IndexFillBackward0", out, self, value)
+	r, err := begin(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
@@ -2713,6 +2794,719 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 		}
 	}
 	return
+}
+
+func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCross(c, made, self, other, dim)
+	})
+}
+
+func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.vecdot", out, x, func(made, x *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgVecdot(c, made, x, y, dim)
+	})
+}
+
+func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMultiDot(c, made, tensors)
+	})
+}
+
+func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ChainMatmul(c, made, matrices)
+	})
+}
+
+func recordLinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_power", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixPower(c, made, self, n)
+	})
+}
+
+func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgMatrixExp(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.matrixExpGradient(s.grad(0), s.saved(self_)) }
+	}
+	return
+}
+
+func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorinv(c, made, self, ind)
+	})
+}
+
+func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
+	})
+}
+
+func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
+	if err != nil {
+		return
+	}
+	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
+	if r.finish(err, LResult, nil) {
+		LResult_ := r.saveResult(LResult, 0)
+		if r.err != nil {
+			err = r.undo(LResult, infoResult)
+			LResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+	}
+	return
+}
+
+func recordLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCholesky(c, made, self, upper)
+	})
+}
+
+func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	return into(c, "cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Cholesky(c, made, self, upper)
+	})
+}
+
+func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
+	if err != nil {
+		return
+	}
+	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
+	if r.finish(err, LUResult, nil, nil) {
+		LUResult_ := r.saveResult(LUResult, 0)
+		pivotsResult_ := r.saveResult(pivotsResult, 1)
+		if r.err != nil {
+			err = r.undo(LUResult, pivotsResult, infoResult)
+			LUResult, pivotsResult, infoResult = nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
+	if err != nil {
+		return
+	}
+	LDResult, pivotsResult, infoResult, err = r.c.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	r.undifferentiable("linalg.ldl_factor_ex", err, LDResult, pivotsResult, infoResult)
+	return
+}
+
+func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+	r, err := begin(c, "geqrf", "NotImplemented", outA, self)
+	if err != nil {
+		return
+	}
+	aResult, tauResult, err = r.c.Geqrf(outA, outTau, self)
+	r.undifferentiable("geqrf", err, aResult, tauResult)
+	return
+}
+
+func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
+	if err != nil {
+		return
+	}
+	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
+	if r.finish(err, QResult, RResult) {
+		QResult_ := r.saveResult(QResult, 0)
+		RResult_ := r.saveResult(RResult, 1)
+		if r.err != nil {
+			err = r.undo(QResult, RResult)
+			QResult, RResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
+		}
+	}
+	return
+}
+
+func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, input, tau) {
+		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
+	}
+	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+}
+
+func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
+	if !recording(c, self, tau, other) {
+		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+	}
+	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.reflectedOf(self, tau, other, left, transpose)
+	})
+}
+
+func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixSqrth(c, made, self)
+	})
+}
+
+func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgDet(out, a)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+	}
+	return
+}
+
+func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
+	if r.finish(err, signResult, logabsdetResult) {
+		signResult_ := r.saveResult(signResult, 0)
+		if r.err != nil {
+			err = r.undo(signResult, logabsdetResult)
+			signResult, logabsdetResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
+		}
+	}
+	return
+}
+
+func recordLinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordLinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
+	})
+}
+
+func recordFrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "frobenius_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	return into(c, "nuclear_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NuclearNorm(c, made, self, dim, keepdim)
+	})
+}
+
+func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCond(c, made, self, p)
+	})
+}
+
+func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgCondPStr(c, made, self, p)
+	})
+}
+
+func recordLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRank(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTol(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTolTensor(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
+	if r.finish(err, resultResult, nil) {
+		resultResult_ := r.saveResult(resultResult, 0)
+		if r.err != nil {
+			err = r.undo(resultResult, infoResult)
+			resultResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.solveGradientOfA(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+			}
+			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+		}
+	}
+	return
+}
+
+func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.solve", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgSolve(c, made, a, b, left)
+	})
+}
+
+func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
+	if err != nil {
+		return
+	}
+	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
+	if r.finish(err, inverseResult, nil) {
+		inverseResult_ := r.saveResult(inverseResult, 0)
+		if r.err != nil {
+			err = r.undo(inverseResult, infoResult)
+			inverseResult, infoResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+	}
+	return
+}
+
+func recordLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.inv", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
+}
+
+func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.triangularGradientOfA(s.grad(0), s.saved(self_), s.saved(result_), upper, left, unitriangular)
+			}
+			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
+		}
+	}
+	return
+}
+
+func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
+	})
+}
+
+func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().LuSolve(c, made, self, lu, pivots)
+	})
+}
+
+func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
+	if err != nil {
+		return
+	}
+	l_ := r.save(l, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskySolve(out, self, l, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.CholeskySolve(nil, s.grad(0), s.saved(l_), upper))
+			}
+			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
+		}
+	}
+	return
+}
+
+func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CholeskyInverse(out, self, upper)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
+		}
+	}
+	return
+}
+
+func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgLdlSolve(out, ld, pivots, b, hermitian)
+	r.undifferentiable("linalg.ldl_solve", err, result)
+	return
+}
+
+func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
+	if err != nil {
+		return
+	}
+	b_ := r.save(b, r.wants(0) || r.wants(1))
+	self_ := r.save(self, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+	if r.finish(err, solutionResult, residualsResult, nil, nil) {
+		solutionResult_ := r.saveResult(solutionResult, 0)
+		if r.err != nil {
+			err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult)
+			solutionResult, residualsResult, rankResult, singularValuesResult = nil, nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.lstsqGradientOfA(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+			}
+			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
+	}
+	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
+}
+
+func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
+	if err != nil {
+		return
+	}
+	selfIsComplex := self.DType().IsComplex()
+	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, self) {
+		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
+	}
+	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
+}
+
+func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+	r, err := begin(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
+	if r.finish(err, UResult, SResult, VhResult) {
+		UResult_ := r.saveResult(UResult, 0)
+		SResult_ := r.saveResult(SResult, 1)
+		VhResult_ := r.saveResult(VhResult, 2)
+		if r.err != nil {
+			err = r.undo(UResult, SResult, VhResult)
+			UResult, SResult, VhResult = nil, nil, nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
+		}
+	}
+	return
+}
+
+func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
+	if !recording(c, a) {
+		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+	}
+	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
 
 func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3637,7 +4431,7 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 }
 
 func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "norm", "NormBackward0", out, self)
+	r, err := begin(c, "norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -3722,7 +4516,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 }
 
 func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "max", "MaxBackward0", out, self)
+	r, err := begin(c, "max", "MaxBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3753,7 +4547,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -3768,7 +4562,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 }
 
 func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "min", "MinBackward0", out, self)
+	r, err := begin(c, "min", "MinBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3799,7 +4593,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -3896,7 +4690,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "round", "RoundBackward0", out, self)
+	r, err := begin(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -3920,7 +4714,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 }
 
 func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward1", out, self, low, high)
+	r, err := begin(c, "clamp", "ClampBackward0", out, self, low, high)
 	if err != nil {
 		return
 	}
@@ -3947,7 +4741,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 }
 
 func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward0", out, self)
+	r, err := begin(c, "clamp", "ClampBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3964,7 +4758,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 }
 
 func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_min", "ClampMinBackward0", out, self, low)
+	r, err := begin(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
 	}
@@ -3988,7 +4782,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 }
 
 func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_max", "ClampMaxBackward0", out, self, high)
+	r, err := begin(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
 	}
@@ -4194,7 +4988,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4215,7 +5009,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4327,7 +5121,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4342,13 +5136,13 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 }
 
 func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	r, err := begin(c, "sort", "SortBackward0", outValues, self)
+	r, err := begin(c, "sort", "SortBackward1", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4373,7 +5167,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4419,7 +5213,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4465,7 +5259,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4486,7 +5280,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4507,7 +5301,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, indicesResult) {
+	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
 		if r.err != nil {
 			err = r.undo(valuesResult, indicesResult)
@@ -4854,7 +5648,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 }
 
 func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "xlogy", "XlogyBackward0", out, self, other)
+	r, err := begin(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -4944,7 +5738,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 		return
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
-	if r.finish(err, mantissaResult, exponentResult) {
+	if r.finish(err, mantissaResult, nil) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
 		if r.err != nil {
 			err = r.undo(mantissaResult, exponentResult)
@@ -4978,7 +5772,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 }
 
 func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "deg2rad", "Deg2radBackward0", out, self)
+	r, err := begin(c, "deg2rad", "Deg2RadBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4990,7 +5784,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rad2deg", "Rad2degBackward0", out, self)
+	r, err := begin(c, "rad2deg", "Rad2DegBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -5045,7 +5839,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.besselI1Gradient(s.grad(0), s.saved(self_), s.saved(result_))
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
 	}
 	return
@@ -5077,7 +5871,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.xlog1py", "Xlog1pyBackward0", out, self, other)
+	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
 	}
@@ -5121,6 +5915,430 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 	}
+	return
+}
+
+func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.entr", "EntrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialEntr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
+		}
+	}
+	return
+}
+
+func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.erfcx", "ErfcxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialErfcx(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtr", "NdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
+		}
+	}
+	return
+}
+
+func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.log_ndtr", "LogNdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialLogNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtri", "NdtriBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialNdtri(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j0", "BesselJ0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j1", "BesselJ1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y0", "BesselY0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y1", "BesselY1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k0", "ModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k1", "ModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k0", "ScaledModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k1", "ScaledModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.spherical_bessel_j0", "NotImplemented", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialSphericalBesselJ0(out, self)
+	r.undifferentiable("special.spherical_bessel_j0", err, result)
+	return
+}
+
+func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.airy_ai", "NotImplemented", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialAiryAi(out, self)
+	r.undifferentiable("special.airy_ai", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_t", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_u", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_v", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_w", err, result)
+	return
+}
+
+func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.hermite_polynomial_h", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialHermitePolynomialH(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_h", err, result)
+	return
+}
+
+func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.hermite_polynomial_he", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialHermitePolynomialHe(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_he", err, result)
+	return
+}
+
+func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.laguerre_polynomial_l", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialLaguerrePolynomialL(out, x, n)
+	r.undifferentiable("special.laguerre_polynomial_l", err, result)
+	return
+}
+
+func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.legendre_polynomial_p", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialLegendrePolynomialP(out, x, n)
+	r.undifferentiable("special.legendre_polynomial_p", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_t", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_u", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_v", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_w", err, result)
 	return
 }
 
@@ -5368,7 +6586,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 }
 
 func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "MovedimBackward0", nil, self)
+	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5546,7 +6764,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 }
 
 func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
+	r, err := begin(c, "narrow", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5679,7 +6897,7 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 }
 
 func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "chunk", "ChunkBackward0", nil, self)
+	r, err := begin(c, "chunk", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5691,7 +6909,7 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 }
 
 func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
+	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5720,7 +6938,7 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 }
 
 func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "HsplitBackward0", nil, self)
+	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5745,7 +6963,7 @@ func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 }
 
 func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "VsplitBackward0", nil, self)
+	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5770,7 +6988,7 @@ func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 }
 
 func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "DsplitBackward0", nil, self)
+	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}

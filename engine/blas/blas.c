@@ -21,8 +21,10 @@ typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *,
                          const void *, int64_t, const void *, void *, int64_t);
 
 static struct {
-  void *gemm[4], *gemv[4];
+  void *library, *gemm[4], *gemv[4];
 } blas;
+
+void *lt_blas_library(void) { return blas.library; }
 
 int lt_blas_open(const char *path) {
   static const char *const letters[4] = {"s", "d", "c", "z"};
@@ -40,6 +42,7 @@ int lt_blas_open(const char *path) {
   *(void **)&set_threads = dlsym(lib, "scipy_openblas_set_num_threads64_");
   if (!set_threads) return 0;
   set_threads(1);
+  blas.library = lib;
   return 1;
 }
 

@@ -15,6 +15,8 @@ typedef struct {
 } lt_blas_product;
 
 int lt_blas_open(const char *path);
+// The library that was opened.
+void *lt_blas_library(void);
 // Writes the folder of the shared object that this function is in.
 int lt_blas_directory(char *path, int64_t size);
 void lt_blas_gemm(const lt_blas_product *p);

@@ -191,3 +191,16 @@ var byName = func() map[string]DType {
 	}
 	return m
 }()
+
+// Epsilon is the distance from 1 to the next larger number of a floating dtype, or of the parts of a complex one.
+func (d DType) Epsilon() float64 {
+	switch d.ToReal() {
+	case Float64:
+		return 0x1p-52
+	case Float16:
+		return 0x1p-10
+	case BFloat16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}

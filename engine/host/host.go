@@ -36,6 +36,7 @@ func init() {
 		Dot:      dot,
 		Distance: distance,
 		Singular: singular,
+		Linear:   linear,
 
 		Fourier: fourier,
 

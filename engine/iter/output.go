@@ -69,7 +69,7 @@ func BroadcastBoth(first, second *Output, inputs ...*tensor.Tensor) error {
 	if err := cmp.Or(first.broadcast(inputs), second.broadcast(inputs)); err != nil {
 		return err
 	}
-	return openBoth(first, second, inputs)
+	return openAll([]*Output{first, second}, inputs)
 }
 
 // broadcast finds shape, device and layout, and checks Out.
@@ -90,24 +90,36 @@ func (o *Output) broadcast(inputs []*tensor.Tensor) (err error) {
 
 // OpenBoth opens the outputs of an operator with two results, which share no memory with each other.
 func OpenBoth(first, second *Output, inputs ...*tensor.Tensor) error {
-	if err := cmp.Or(first.Check(inputs...), second.Check(inputs...)); err != nil {
-		return err
-	}
-	return openBoth(first, second, inputs)
+	return OpenAll([]*Output{first, second}, inputs...)
 }
 
-func openBoth(first, second *Output, inputs []*tensor.Tensor) error {
-	if err := first.apart(second); err != nil {
-		return err
+// OpenAll opens the outputs of an operator, which share no memory with each other.
+func OpenAll(outputs []*Output, inputs ...*tensor.Tensor) error {
+	for _, o := range outputs {
+		if err := o.Check(inputs...); err != nil {
+			return err
+		}
 	}
-	if err := first.open(inputs); err != nil {
-		return err
+	return openAll(outputs, inputs)
+}
+
+func openAll(outputs []*Output, inputs []*tensor.Tensor) error {
+	for i, o := range outputs {
+		for _, other := range outputs[i+1:] {
+			if err := o.apart(other); err != nil {
+				return err
+			}
+		}
 	}
-	err := second.open(inputs)
-	if err != nil {
-		first.drop()
+	for i, o := range outputs {
+		if err := o.open(inputs); err != nil {
+			for _, opened := range outputs[:i] {
+				opened.drop()
+			}
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // CopyFrom writes t, which has the result's shape, to the opened output.
@@ -134,18 +146,23 @@ func (o *Output) finish(err error) error {
 
 // DoneBoth is Done for two results.
 func DoneBoth(first, second *Output, err error) (*tensor.Tensor, *tensor.Tensor, error) {
-	if err == nil {
-		err = first.settle()
-	}
-	if err == nil {
-		err = second.settle()
+	err = DoneAll([]*Output{first, second}, err)
+	return first.To, second.To, err
+}
+
+// DoneAll is Done for several results, which are then the To of each, or none.
+func DoneAll(outputs []*Output, err error) error {
+	for _, o := range outputs {
+		if err == nil {
+			err = o.settle()
+		}
 	}
 	if err != nil {
-		first.drop()
-		second.drop()
-		return nil, nil, err
+		for _, o := range outputs {
+			o.drop()
+		}
 	}
-	return first.To, second.To, nil
+	return err
 }
 
 // Check refuses an Out that cannot take the result. It changes nothing.

@@ -33,6 +33,7 @@ type Device struct {
 	Dot      func(op string, w Dot) error
 	Distance func(op string, w Distance) error
 	Singular func(op string, w SingularSums) error
+	Linear   func(op string, w Linear) error
 
 	Fourier func(op string, w Fourier) error
 

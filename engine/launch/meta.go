@@ -36,6 +36,7 @@ var meta = Device{
 	Dot:      nothing[Dot],
 	Distance: nothing[Distance],
 	Singular: nothing[SingularSums],
+	Linear:   nothing[Linear],
 
 	Fourier: nothing[Fourier],
 

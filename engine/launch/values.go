@@ -42,6 +42,12 @@ func Ints(op string, t *tensor.Tensor) ([]int64, error) {
 	return view[int64](bytes), err
 }
 
+// Int32s is Ints for an int32 tensor.
+func Int32s(op string, t *tensor.Tensor) ([]int32, error) {
+	bytes, err := On(t).Read(op, t)
+	return view[int32](bytes), err
+}
+
 // WriteInts hands the elements of a contiguous int64 tensor to a function that sets them all.
 func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
 	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})

@@ -156,7 +156,7 @@ var outCases = []outCase{
 		return firstOut(t, x, results)
 	}},
 	{"outs that share memory", func(t *testing.T, _ call, results []*tensor.Tensor) []*tensor.Tensor {
-		if len(results) < 2 {
+		if len(results) < 2 || results[1].Numel() == 0 {
 			return nil
 		}
 		x := inNoise(t, results[0], results[0].DType(), 8, 0)

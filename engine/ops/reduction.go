@@ -255,3 +255,8 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 	}
 	return normOtherOf.reduce(op, out, self, mask, keepdim, d, result, p)
 }
+
+// LinalgVectorNorm is the vector norm of order ord over dim.
+func LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	return vectorNorm("linalg.vector_norm", out, self, ord.Float(), dim, keepdim, d)
+}

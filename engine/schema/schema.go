@@ -45,6 +45,7 @@ type Words map[string][]string
 type Python struct {
 	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
 	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
+	Tuple    bool              `yaml:"tuple"`    // several results come in a plain tuple
 	Names    map[string]string `yaml:"names"`    // of parameters that are not called as in the signature
 	Wrapped  []string          `yaml:"wrapped"`  // the forms, function or method, that a hand-written one with its own types replaces
 	Dunder   string            `yaml:"dunder"`   // add: __add__, and __radd__ and __iadd__ where Python has them

@@ -26,6 +26,7 @@ const (
 	Internal       Code = 9  // a defect of libtensor itself
 	IO             Code = 10 // OSError: a file could not be read or written
 	Callback       Code = 11 // a function of the program has failed, which knows why
+	Linalg         Code = 12 // LinAlgError: a matrix that a factorization or a solution does not exist for
 )
 
 // Error is an error with a code.
@@ -55,6 +56,9 @@ func Indexf(format string, args ...any) error { return newf(Index, format, args)
 
 // NotImplementedf makes a NotImplemented error.
 func NotImplementedf(format string, args ...any) error { return newf(NotImplemented, format, args) }
+
+// Linalgf makes a Linalg error.
+func Linalgf(format string, args ...any) error { return newf(Linalg, format, args) }
 
 // Memoryf makes a Memory error.
 func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }

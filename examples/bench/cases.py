@@ -47,14 +47,7 @@ def operand(name: str, d: str, *sizes: int) -> str:
 
 
 def square(d: str = "float32") -> str:
-    return "; ".join(
-        (
-            operand("a", d, 1000, 1000),
-            operand("b", d, 1000, 1000),
-            operand("r", d, 1000),
-            operand("c", d, 1000, 1),
-        )
-    )
+    return "; ".join((operand("a", d, 1000, 1000), operand("b", d, 1000, 1000), operand("r", d, 1000), operand("c", d, 1000, 1)))
 
 
 def small() -> Iterator[Case]:
@@ -83,14 +76,7 @@ def memory() -> Iterator[Case]:
 def arithmetic() -> Iterator[Case]:
     for d in ("uint8", "int16", "int32", "int64", *FLOATS, "complex64", "complex128"):
         for op in ("add", "mul", "div"):
-            yield (
-                f"{op} {d}",
-                case(
-                    {"add": "a + b", "mul": "a * b", "div": "a / b"}[op],
-                    square(d),
-                    known(d),
-                ),
-            )
+            yield f"{op} {d}", case({"add": "a + b", "mul": "a * b", "div": "a / b"}[op], square(d), known(d))
         yield f"neg {d}", case("-a", square(d), known(d))
         yield f"abs {d}", case("abs(a)", square(d), known(d))
     for d in ("uint8", "int32", "int64", "float16", "float32", "float64"):
@@ -122,18 +108,9 @@ def layouts() -> Iterator[Case]:
     yield "a[:, ::2] + b[:, ::2]", case("a[:, ::2] + b[:, ::2]", square())
     yield "a.T += b", case("e.add_(b)", square() + "; e = a.T", "t.add(e, b, out=e)")
     yield "a + 2.5", case("a + 2.5", square())
-    yield (
-        "int32 + float64",
-        case("a + b", operand("a", "int32", M) + "; " + operand("b", "float64", M)),
-    )
-    yield (
-        "int64 + float32",
-        case("a + b", operand("a", "int64", M) + "; " + operand("b", "float32", M)),
-    )
-    yield (
-        "float16 + float32",
-        case("a + b", operand("a", "float16", M) + "; " + operand("b", "float32", M)),
-    )
+    yield "int32 + float64", case("a + b", operand("a", "int32", M) + "; " + operand("b", "float64", M))
+    yield "int64 + float32", case("a + b", operand("a", "int64", M) + "; " + operand("b", "float32", M))
+    yield "float16 + float32", case("a + b", operand("a", "float16", M) + "; " + operand("b", "float32", M))
     yield "uint8 * 0.5", case("a * 0.5", operand("a", "uint8", M))
     yield "bool * float32", case("m * a", square() + "; m = a > 0.7")
 
@@ -142,32 +119,11 @@ def elementary() -> Iterator[Case]:
     names = "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh floor reciprocal square sign"
     for d in ("float32", "float64"):
         for name in names.split():
+            yield f"{name} {d} into out", case(f"t.{name}(a, out=c)", square(d) + "; c = a + 0")
+        for name in ("rsqrt", "sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma", "asin", "acos", "atan", "asinh", "acosh", "atanh"):
             yield (
                 f"{name} {d} into out",
-                case(f"t.{name}(a, out=c)", square(d) + "; c = a + 0"),
-            )
-        for name in (
-            "rsqrt",
-            "sigmoid",
-            "erf",
-            "erfc",
-            "erfinv",
-            "lgamma",
-            "digamma",
-            "asin",
-            "acos",
-            "atan",
-            "asinh",
-            "acosh",
-            "atanh",
-        ):
-            yield (
-                f"{name} {d} into out",
-                case(
-                    f"t.{name}(a, out=c)",
-                    square(d) + f"; {'a = a + 1; ' if name == 'acosh' else 'a = a * 0.7; '} c = a + 0",
-                    None,
-                ),
+                case(f"t.{name}(a, out=c)", square(d) + f"; {'a = a + 1; ' if name == 'acosh' else 'a = a * 0.7; '} c = a + 0", None),
             )
         yield f"a ** b {d}", case("a ** b", square(d))
         yield f"a ** 2 {d}", case("a ** 2", square(d))
@@ -176,6 +132,16 @@ def elementary() -> Iterator[Case]:
     for d in ("float16", "bfloat16"):
         for name in ("exp", "log", "tanh", "sigmoid", "sqrt"):
             yield f"{name} {d}", case(f"t.{name}(a)", square(d), None)
+
+
+def special() -> Iterator[Case]:
+    for d in ("float32", "float64"):
+        for name in "i0 i1e bessel_j0 bessel_y1 modified_bessel_k0 airy_ai erfcx ndtr log_ndtr ndtri entr".split():
+            yield f"special.{name} {d} into out", case(f"t.special.{name}(a, out=c)", square(d) + "; c = a + 0", None)
+        yield f"special.gammainc {d}", case("t.special.gammainc(a, b)", square(d), None)
+        yield f"special.zeta {d}", case("t.special.zeta(a, b)", square(d) + "; a = a + 2", None)
+        for name in ("chebyshev_polynomial_t", "hermite_polynomial_he"):
+            yield f"special.{name} {d}", case(f"t.special.{name}(a, 5)", square(d), None)
 
 
 def reductions() -> Iterator[Case]:
@@ -187,28 +153,12 @@ def reductions() -> Iterator[Case]:
             for dim in ("0", "1", ""):
                 where = f"over dim {dim}" if dim else "of all"
                 arguments = dim and (f"dim={dim}" if name == "norm" else dim)
-                yield (
-                    f"{name} {where} {d}",
-                    case(
-                        f"a.{name}({arguments})",
-                        square(d),
-                        numpy and f"a.{numpy}({dim})",
-                    ),
-                )
+                yield f"{name} {where} {d}", case(f"a.{name}({arguments})", square(d), numpy and f"a.{numpy}({dim})")
     for d in ("float32", "float64"):
         for dim in (0, 1):
-            yield (
-                f"aminmax over dim {dim} {d}",
-                case(f"a.aminmax(dim={dim})", square(d), None),
-            )
-            yield (
-                f"max with indices over dim {dim} {d}",
-                case(f"a.max({dim})", square(d), None),
-            )
-            yield (
-                f"logsumexp over dim {dim} {d}",
-                case(f"a.logsumexp({dim})", square(d), None),
-            )
+            yield f"aminmax over dim {dim} {d}", case(f"a.aminmax(dim={dim})", square(d), None)
+            yield f"max with indices over dim {dim} {d}", case(f"a.max({dim})", square(d), None)
+            yield f"logsumexp over dim {dim} {d}", case(f"a.logsumexp({dim})", square(d), None)
         yield f"aminmax of all {d}", case("a.aminmax()", square(d), None)
         yield f"std of all {d}", case("a.std()", square(d))
     cube = "a = fill(100, 100, 100)"
@@ -227,21 +177,12 @@ def scans() -> Iterator[Case]:
     for dim in (0, 1):
         yield f"cumprod over dim {dim}", case(f"a.cumprod({dim})", square())
         yield f"cummax over dim {dim}", case(f"a.cummax({dim})", square(), None)
-        yield (
-            f"logcumsumexp over dim {dim}",
-            case(f"a.logcumsumexp({dim})", square(), None),
-        )
+        yield f"logcumsumexp over dim {dim}", case(f"a.logcumsumexp({dim})", square(), None)
     yield "cumsum of 1M", case("a.cumsum(0)", f"a = fill({M})")
     for d in FLOATS:
         for dim in (0, 1):
-            yield (
-                f"softmax over dim {dim} {d}",
-                case(f"t.softmax(a, {dim})", square(d), None),
-            )
-            yield (
-                f"log_softmax over dim {dim} {d}",
-                case(f"t.log_softmax(a, {dim})", square(d), None),
-            )
+            yield f"softmax over dim {dim} {d}", case(f"t.softmax(a, {dim})", square(d), None)
+            yield f"log_softmax over dim {dim} {d}", case(f"t.log_softmax(a, {dim})", square(d), None)
 
 
 def copies() -> Iterator[Case]:
@@ -249,87 +190,25 @@ def copies() -> Iterator[Case]:
     pairs += "float32:int32 float32:int64 int64:float32 uint8:float32 float32:uint8 int32:int64 int64:int32 float32:bool float32:complex64"
     for pair in pairs.split():
         source, target = pair.split(":")
-        yield (
-            f"cast {source} to {target}",
-            case(
-                f"cast(a, '{target}')",
-                operand("a", source, M),
-                None if "bfloat16" in pair else "same",
-            ),
-        )
+        yield f"cast {source} to {target}", case(f"cast(a, '{target}')", operand("a", source, M), None if "bfloat16" in pair else "same")
     for d in ("uint8", "float16", "float32", "float64", "complex128"):
-        yield (
-            f"transposed copy 2000² {d}",
-            case(
-                "a.T.contiguous()",
-                operand("a", d, 2000, 2000),
-                "t.ascontiguousarray(a.T)",
-            ),
-        )
+        yield f"transposed copy 2000² {d}", case("a.T.contiguous()", operand("a", d, 2000, 2000), "t.ascontiguousarray(a.T)")
     for order in ((2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)):
-        yield (
-            f"permuted copy {order}",
-            case(
-                f"a.permute{order}.contiguous()",
-                "a = fill(100, 100, 100)",
-                f"t.ascontiguousarray(a.transpose{order})",
-            ),
-        )
-    yield (
-        "cast and transpose",
-        case(
-            "a.T.to(t.float64).contiguous()",
-            square(),
-            "t.ascontiguousarray(a.T.astype('float64'))",
-        ),
-    )
-    yield (
-        "strided copy a[:, ::2]",
-        case("a[:, ::2].contiguous()", square(), "t.ascontiguousarray(a[:, ::2])"),
-    )
-    yield (
-        "expanded copy of a row",
-        case(
-            "r.expand(1000, 1000).contiguous()",
-            square(),
-            "t.ascontiguousarray(t.broadcast_to(r, (1000, 1000)))",
-        ),
-    )
-    yield (
-        "expanded copy of a column",
-        case(
-            "c.expand(1000, 1000).contiguous()",
-            square(),
-            "t.ascontiguousarray(t.broadcast_to(c, (1000, 1000)))",
-        ),
-    )
+        yield f"permuted copy {order}", case(f"a.permute{order}.contiguous()", "a = fill(100, 100, 100)", f"t.ascontiguousarray(a.transpose{order})")
+    yield "cast and transpose", case("a.T.to(t.float64).contiguous()", square(), "t.ascontiguousarray(a.T.astype('float64'))")
+    yield "strided copy a[:, ::2]", case("a[:, ::2].contiguous()", square(), "t.ascontiguousarray(a[:, ::2])")
+    yield "expanded copy of a row", case("r.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(r, (1000, 1000)))")
+    yield "expanded copy of a column", case("c.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(c, (1000, 1000)))")
     yield "flip over dim 1", case("a.flip(1)", square(), "t.flip(a, 1).copy()")
     yield "roll by 3 over dim 1", case("a.roll(3, 1)", square(), "t.roll(a, 3, 1)")
     yield "repeat 2 x 2", case("a.repeat(2, 2)", square(), "t.tile(a, (2, 2))")
-    yield (
-        "repeat_interleave 2 over dim 1",
-        case("a.repeat_interleave(2, 1)", square(), "t.repeat(a, 2, 1)"),
-    )
+    yield "repeat_interleave 2 over dim 1", case("a.repeat_interleave(2, 1)", square(), "t.repeat(a, 2, 1)")
     yield "tril", case("t.tril(a)", square())
     for dim in (0, 1):
-        yield (
-            f"cat of 4 over dim {dim}",
-            case(
-                f"t.cat([a, b, a, b], {dim})",
-                square(),
-                f"t.concatenate([a, b, a, b], {dim})",
-            ),
-        )
+        yield f"cat of 4 over dim {dim}", case(f"t.cat([a, b, a, b], {dim})", square(), f"t.concatenate([a, b, a, b], {dim})")
         yield f"stack of 2 over dim {dim}", case(f"t.stack([a, b], {dim})", square())
     yield "stack of 2 over dim 2", case("t.stack([a, b], 2)", square())
-    yield (
-        "cat of 1000 rows",
-        case(
-            "t.cat(p)",
-            square() + "; p = [a[i] for i in range(1000)]",
-            "t.concatenate(p)",
-        ),
-    )
+    yield "cat of 1000 rows", case("t.cat(p)", square() + "; p = [a[i] for i in range(1000)]", "t.concatenate(p)")
 
 
 def indexing() -> Iterator[Case]:
@@ -346,183 +225,77 @@ def indexing() -> Iterator[Case]:
     yield "pairs a[i, i]", case("a[i, i]", rows)
     yield "rows a[i] = b", case("a.__setitem__(i, b)", rows)
     for dim in (0, 1):
-        yield (
-            f"index_select over dim {dim}",
-            case(f"t.index_select(a, {dim}, i)", rows, f"t.take(a, i, {dim})"),
-        )
+        yield f"index_select over dim {dim}", case(f"t.index_select(a, {dim}, i)", rows, f"t.take(a, i, {dim})")
         yield f"index_add over dim {dim}", case(f"a.index_add({dim}, i, b)", rows, None)
-        yield (
-            f"index_copy over dim {dim}",
-            case(f"a.index_copy({dim}, i, b)", rows, None),
-        )
+        yield f"index_copy over dim {dim}", case(f"a.index_copy({dim}, i, b)", rows, None)
         index = "k" if dim == 0 else "j"
-        yield (
-            f"gather over dim {dim}",
-            case(f"t.gather(a, {dim}, {index})", plane, None),
-        )
-        yield (
-            f"scatter over dim {dim}",
-            case(f"a.scatter({dim}, {index}, b)", plane, None),
-        )
-        yield (
-            f"scatter_add over dim {dim}",
-            case(f"a.scatter_add({dim}, {index}, b)", plane, None),
-        )
+        yield f"gather over dim {dim}", case(f"t.gather(a, {dim}, {index})", plane, None)
+        yield f"scatter over dim {dim}", case(f"a.scatter({dim}, {index}, b)", plane, None)
+        yield f"scatter_add over dim {dim}", case(f"a.scatter_add({dim}, {index}, b)", plane, None)
     yield "take 1M", case("t.take(a, n)", plane + "; n = j + 1000 * k", None)
-    yield (
-        "one_hot-like scatter_ of 1",
-        case("a.scatter_(1, n, 1.0)", rows + "; n = i.reshape(1000, 1)", None),
-    )
+    yield "one_hot-like scatter_ of 1", case("a.scatter_(1, n, 1.0)", rows + "; n = i.reshape(1000, 1)", None)
 
 
 def products() -> Iterator[Case]:
     for n in (16, 64, 256, 1024):
-        yield (
-            f"matmul {n}³ float32",
-            case("a @ b", f"a = fill({n}, {n}); b = fill({n}, {n})"),
-        )
-    yield (
-        "matmul 256³, transposed operand",
-        case("a @ b.T", "a = fill(256, 256); b = fill(256, 256)"),
-    )
+        yield f"matmul {n}³ float32", case("a @ b", f"a = fill({n}, {n}); b = fill({n}, {n})")
+    yield "matmul 256³, transposed operand", case("a @ b.T", "a = fill(256, 256); b = fill(256, 256)")
     for d in ("float16", "bfloat16", "float64", "complex64", "int8", "int32", "int64"):
         for n in (64, 256, 512):
-            yield (
-                f"matmul {n}³ {d}",
-                case(
-                    "a @ b",
-                    operand("a", d, n, n) + "; " + operand("b", d, n, n),
-                    known(d) if n < 512 else None,
-                ),
-            )
+            yield f"matmul {n}³ {d}", case("a @ b", operand("a", d, n, n) + "; " + operand("b", d, n, n), known(d) if n < 512 else None)
     for d in ("float16", "bfloat16", "int64"):
         vectors = operand("a", d, 1000, 1000) + "; " + operand("r", d, 1000)
         yield f"matrix · vector 1000 {d}", case("a @ r", vectors, known(d))
         yield f"vector · matrix 1000 {d}", case("r @ a", vectors, known(d))
-        yield (
-            f"bmm of 100, 64³ {d}",
-            case(
-                "t.bmm(a, b)",
-                operand("a", d, 100, 64, 64) + "; " + operand("b", d, 100, 64, 64),
-                None,
-            ),
-        )
+        yield f"bmm of 100, 64³ {d}", case("t.bmm(a, b)", operand("a", d, 100, 64, 64) + "; " + operand("b", d, 100, 64, 64), None)
     for n in (4, 16, 64):
-        yield (
-            f"bmm of 1000, {n}³",
-            case(
-                "t.bmm(a, b)",
-                f"a = fill(1000, {n}, {n}); b = fill(1000, {n}, {n})",
-                "a @ b",
-            ),
-        )
+        yield f"bmm of 1000, {n}³", case("t.bmm(a, b)", f"a = fill(1000, {n}, {n}); b = fill(1000, {n}, {n})", "a @ b")
     yield "matrix · vector 1000", case("a @ r", square())
     yield "vector · matrix 1000", case("r @ a", square())
     yield "dot 1M", case("a @ b", f"a = fill({M}); b = fill({M})")
     yield "outer 1000", case("t.outer(r, r)", square())
-    yield (
-        "einsum bij,bjk->bik",
-        case(
-            "t.einsum('bij,bjk->bik', a, b)",
-            "a = fill(32, 64, 64); b = fill(32, 64, 64)",
-        ),
-    )
+    yield "einsum bij,bjk->bik", case("t.einsum('bij,bjk->bik', a, b)", "a = fill(32, 64, 64); b = fill(32, 64, 64)")
 
 
 def spectral() -> Iterator[Case]:
-    for name, sizes in (
-        ("1M = 2^20", "1 << 20"),
-        ("1000 x 1024", "1000, 1024"),
-        ("1000 x 1000", "1000, 1000"),
-        ("100 x 1009", "100, 1009"),
-    ):
+    for name, sizes in (("1M = 2^20", "1 << 20"), ("1000 x 1024", "1000, 1024"), ("1000 x 1000", "1000, 1000"), ("100 x 1009", "100, 1009")):
         for d in ("complex64", "complex128"):
             yield f"fft {name} {d}", case("t.fft.fft(a)", f"a = fill({sizes}, d='{d}')")
     yield "fft 64", case("t.fft.fft(a)", "a = fill(64, d='complex64')")
     yield "rfft 1000 x 1024", case("t.fft.rfft(a)", "a = fill(1000, 1024)")
-    yield (
-        "irfft 1000 x 1024",
-        case("t.fft.irfft(a)", "a = fill(1000, 513, d='complex64')"),
-    )
-    yield (
-        "fft along columns 1024 x 1000",
-        case(
-            "t.fft.fft(a, dim=0)",
-            "a = fill(1024, 1000, d='complex64')",
-            "t.fft.fft(a, axis=0)",
-        ),
-    )
+    yield "irfft 1000 x 1024", case("t.fft.irfft(a)", "a = fill(1000, 513, d='complex64')")
+    yield "fft along columns 1024 x 1000", case("t.fft.fft(a, dim=0)", "a = fill(1024, 1000, d='complex64')", "t.fft.fft(a, axis=0)")
     yield "rfft2 1024²", case("t.fft.rfft2(a)", "a = fill(1024, 1024)")
     window = f"w = t.hann_window(512); a = fill({M})"
-    yield (
-        "stft 512 of 1M",
-        case("t.stft(a, 512, window=w, return_complex=True)", window, None),
-    )
-    yield (
-        "istft 512 of 1M",
-        case(
-            "t.istft(a, 512, window=w)",
-            f"{window}; a = t.stft(a, 512, window=w, return_complex=True)",
-            None,
-        ),
-    )
+    yield "stft 512 of 1M", case("t.stft(a, 512, window=w, return_complex=True)", window, None)
+    yield "istft 512 of 1M", case("t.istft(a, 512, window=w)", f"{window}; a = t.stft(a, 512, window=w, return_complex=True)", None)
 
 
 def search() -> Iterator[Case]:
     yield "sort 1M", case("t.sort(a)", f"a = fill({M})")
     yield "topk 10 of 1M", case("t.topk(a, 10)", f"a = fill({M})", None)
-    yield (
-        "searchsorted 1M in 1000",
-        case("t.searchsorted(s, a)", f"a = fill({M}); s = t.linspace(0, 2, 1000)"),
-    )
+    yield "searchsorted 1M in 1000", case("t.searchsorted(s, a)", f"a = fill({M}); s = t.linspace(0, 2, 1000)")
     yield "median 1M", case("t.median(a)", f"a = fill({M})")
 
 
 def random() -> Iterator[Case]:
     yield "rand 1M", case(f"t.rand({M})", numpy=f"t.random.rand({M})")
     yield "randn 1M", case(f"t.randn({M})", numpy=f"t.random.randn({M})")
-    yield (
-        "randint 1M",
-        case(f"t.randint(0, 100, ({M},))", numpy=f"t.random.randint(0, 100, {M})"),
-    )
+    yield "randint 1M", case(f"t.randint(0, 100, ({M},))", numpy=f"t.random.randint(0, 100, {M})")
     yield "bernoulli 1M", case("t.bernoulli(a)", f"a = fill({M}) * 0.5", None)
     yield "randperm 1M", case(f"t.randperm({M})", numpy=f"t.random.permutation({M})")
 
 
 def neighbours() -> Iterator[Case]:
-    yield (
-        "from_numpy",
-        case("t.from_numpy(x)", "import numpy; x = numpy.ones((2, 3), 'f4')", None),
-    )
+    yield "from_numpy", case("t.from_numpy(x)", "import numpy; x = numpy.ones((2, 3), 'f4')", None)
     yield "numpy()", case("a.numpy()", "a = t.ones(2, 3)", None)
     for kind in ("float", "int"):
         data = f"data = [[{kind}(i * j) for i in range(100)] for j in range(1000)]"
-        yield (
-            f"{kind} list of 1000 x 100 to a tensor",
-            case("t.tensor(data)", data, "t.array(data)"),
-        )
-        yield (
-            f"{kind} tensor of 1000 x 100 to a list",
-            case("a.tolist()", f"{data}; a = t.tensor(data)", None),
-        )
+        yield f"{kind} list of 1000 x 100 to a tensor", case("t.tensor(data)", data, "t.array(data)")
+        yield f"{kind} tensor of 1000 x 100 to a list", case("a.tolist()", f"{data}; a = t.tensor(data)", None)
 
 
-FAMILIES = (
-    small,
-    memory,
-    arithmetic,
-    layouts,
-    elementary,
-    reductions,
-    scans,
-    copies,
-    indexing,
-    products,
-    spectral,
-    search,
-    random,
-    neighbours,
-)
+FAMILIES = (small, memory, arithmetic, layouts, elementary, special, reductions, scans, copies, indexing, products, spectral, search, random, neighbours)
 
 
 def cases() -> Iterator[tuple[str, str, Make]]:

@@ -3806,6 +3806,1009 @@ static const lt_operator overloads_constant_pad_nd[] = {
     {"constantPadNd", arguments_constant_pad_nd, results_constant_pad_nd, 3, 3, 1, -1, {{call_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_linalg_matmul(const lt_value *a, lt_value *r) { return tensor_linalg_matmul(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_linalg_matmul_out(const lt_value *a, lt_value *r) { return tensor_linalg_matmul_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_linalg_matmul[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_matmul[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_matmul[] = {
+    {"linalg.matmul", arguments_linalg_matmul, results_linalg_matmul, 2, 2, 1, -1, {{call_linalg_matmul, NULL}, {NULL, NULL}, {call_linalg_matmul_out, NULL}}},
+};
+
+static tensor_status call_linalg_cross(const lt_value *a, lt_value *r) { return tensor_linalg_cross(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_cross_out(const lt_value *a, lt_value *r) { return tensor_linalg_cross_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_cross[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_cross[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_cross[] = {
+    {"linalg.cross", arguments_linalg_cross, results_linalg_cross, 3, 2, 1, -1, {{call_linalg_cross, NULL}, {NULL, NULL}, {call_linalg_cross_out, NULL}}},
+};
+
+static tensor_status call_linalg_diagonal(const lt_value *a, lt_value *r) { return tensor_linalg_diagonal(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_linalg_diagonal[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"dim1", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -2}},
+    {"dim2", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_diagonal[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_linalg_diagonal[] = {
+    {"linalg.diagonal", arguments_linalg_diagonal, results_linalg_diagonal, 4, 1, 1, -1, {{call_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_linalg_vecdot(const lt_value *a, lt_value *r) { return tensor_linalg_vecdot(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_vecdot_out(const lt_value *a, lt_value *r) { return tensor_linalg_vecdot_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_vecdot[] = {
+    {"x", LT_TENSOR, 0, {0}},
+    {"y", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_vecdot[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_vecdot[] = {
+    {"linalg.vecdot", arguments_linalg_vecdot, results_linalg_vecdot, 3, 2, 1, -1, {{call_linalg_vecdot, NULL}, {NULL, NULL}, {call_linalg_vecdot_out, NULL}}},
+};
+
+static tensor_status call_linalg_multi_dot(const lt_value *a, lt_value *r) { return tensor_linalg_multi_dot(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_linalg_multi_dot_out(const lt_value *a, lt_value *r) { return tensor_linalg_multi_dot_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_linalg_multi_dot[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_linalg_multi_dot[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_multi_dot[] = {
+    {"linalg.multiDot", arguments_linalg_multi_dot, results_linalg_multi_dot, 1, 1, 1, -1, {{call_linalg_multi_dot, NULL}, {NULL, NULL}, {call_linalg_multi_dot_out, NULL}}},
+};
+
+static tensor_status call_chain_matmul(const lt_value *a, lt_value *r) { return tensor_chain_matmul(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_chain_matmul_out(const lt_value *a, lt_value *r) { return tensor_chain_matmul_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_chain_matmul[] = {
+    {"matrices", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_chain_matmul[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_chain_matmul[] = {
+    {"chainMatmul", arguments_chain_matmul, results_chain_matmul, 1, 1, 1, -1, {{call_chain_matmul, NULL}, {NULL, NULL}, {call_chain_matmul_out, NULL}}},
+};
+
+static tensor_status call_linalg_matrix_power(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_power(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_power_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_power_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_power[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, 0, {0}},
+};
+static const lt_argument results_linalg_matrix_power[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_matrix_power[] = {
+    {"linalg.matrixPower", arguments_linalg_matrix_power, results_linalg_matrix_power, 2, 2, 1, -1, {{call_linalg_matrix_power, NULL}, {NULL, NULL}, {call_linalg_matrix_power_out, NULL}}},
+};
+
+static tensor_status call_matrix_power(const lt_value *a, lt_value *r) { return tensor_matrix_power(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_matrix_power_out(const lt_value *a, lt_value *r) { return tensor_matrix_power_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_matrix_power[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, 0, {0}},
+};
+static const lt_argument results_matrix_power[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_matrix_power[] = {
+    {"matrixPower", arguments_matrix_power, results_matrix_power, 2, 2, 1, -1, {{call_matrix_power, NULL}, {NULL, NULL}, {call_matrix_power_out, NULL}}},
+};
+
+static tensor_status call_linalg_matrix_exp(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_exp(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_exp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_matrix_exp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_matrix_exp[] = {
+    {"linalg.matrixExp", arguments_linalg_matrix_exp, results_linalg_matrix_exp, 1, 1, 1, -1, {{call_linalg_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_matrix_exp(const lt_value *a, lt_value *r) { return tensor_matrix_exp(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_matrix_exp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_matrix_exp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_matrix_exp[] = {
+    {"matrixExp", arguments_matrix_exp, results_matrix_exp, 1, 1, 1, -1, {{call_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_linalg_vander(const lt_value *a, lt_value *r) { return tensor_linalg_vander(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_linalg_vander[] = {
+    {"x", LT_TENSOR, 0, {0}},
+    {"N", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_linalg_vander[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_vander[] = {
+    {"linalg.vander", arguments_linalg_vander, results_linalg_vander, 2, 1, 1, -1, {{call_linalg_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_linalg_tensorinv(const lt_value *a, lt_value *r) { return tensor_linalg_tensorinv(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_linalg_tensorinv_out(const lt_value *a, lt_value *r) { return tensor_linalg_tensorinv_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_linalg_tensorinv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"ind", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+};
+static const lt_argument results_linalg_tensorinv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_tensorinv[] = {
+    {"linalg.tensorinv", arguments_linalg_tensorinv, results_linalg_tensorinv, 2, 2, 1, -1, {{call_linalg_tensorinv, NULL}, {NULL, NULL}, {call_linalg_tensorinv_out, NULL}}},
+};
+
+static tensor_status call_linalg_tensorsolve(const lt_value *a, lt_value *r) { return tensor_linalg_tensorsolve(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static tensor_status call_linalg_tensorsolve_out(const lt_value *a, lt_value *r) { return tensor_linalg_tensorsolve_out(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, r[0].tensor); }
+static const lt_argument arguments_linalg_tensorsolve[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_linalg_tensorsolve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_tensorsolve[] = {
+    {"linalg.tensorsolve", arguments_linalg_tensorsolve, results_linalg_tensorsolve, 3, 3, 1, -1, {{call_linalg_tensorsolve, NULL}, {NULL, NULL}, {call_linalg_tensorsolve_out, NULL}}},
+};
+
+static tensor_status call_linalg_cholesky_ex(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky_ex(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_cholesky_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky_ex_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_cholesky_ex[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_cholesky_ex[] = {
+    {"L", LT_TENSOR, 0, {0}},
+    {"info", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_cholesky_ex[] = {
+    {"linalg.choleskyEx", arguments_linalg_cholesky_ex, results_linalg_cholesky_ex, 3, 1, 2, -1, {{call_linalg_cholesky_ex, NULL}, {NULL, NULL}, {call_linalg_cholesky_ex_out, NULL}}},
+};
+
+static tensor_status call_linalg_cholesky(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_linalg_cholesky_out(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_linalg_cholesky[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_cholesky[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_cholesky[] = {
+    {"linalg.cholesky", arguments_linalg_cholesky, results_linalg_cholesky, 2, 1, 1, -1, {{call_linalg_cholesky, NULL}, {NULL, NULL}, {call_linalg_cholesky_out, NULL}}},
+};
+
+static tensor_status call_cholesky(const lt_value *a, lt_value *r) { return tensor_cholesky(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_cholesky_out(const lt_value *a, lt_value *r) { return tensor_cholesky_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_cholesky[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_cholesky[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cholesky[] = {
+    {"cholesky", arguments_cholesky, results_cholesky, 2, 2, 1, -1, {{call_cholesky, NULL}, {NULL, NULL}, {call_cholesky_out, NULL}}},
+};
+
+static tensor_status call_linalg_lu_factor_ex(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor_ex(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_linalg_lu_factor_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor_ex_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor, r[2].tensor); }
+static const lt_argument arguments_linalg_lu_factor_ex[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_lu_factor_ex[] = {
+    {"LU", LT_TENSOR, 0, {0}},
+    {"pivots", LT_TENSOR, 0, {0}},
+    {"info", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_lu_factor_ex[] = {
+    {"linalg.luFactorEx", arguments_linalg_lu_factor_ex, results_linalg_lu_factor_ex, 3, 1, 3, -1, {{call_linalg_lu_factor_ex, NULL}, {NULL, NULL}, {call_linalg_lu_factor_ex_out, NULL}}},
+};
+
+static tensor_status call_linalg_lu_factor(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_lu_factor_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_lu_factor[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_linalg_lu_factor[] = {
+    {"LU", LT_TENSOR, 0, {0}},
+    {"pivots", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_lu_factor[] = {
+    {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
+};
+
+static tensor_status call_linalg_lu(const lt_value *a, lt_value *r) { return tensor_linalg_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_linalg_lu_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor, r[2].tensor); }
+static const lt_argument arguments_linalg_lu[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_linalg_lu[] = {
+    {"P", LT_TENSOR, 0, {0}},
+    {"L", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_lu[] = {
+    {"linalg.lu", arguments_linalg_lu, results_linalg_lu, 2, 1, 3, -1, {{call_linalg_lu, NULL}, {NULL, NULL}, {call_linalg_lu_out, NULL}}},
+};
+
+static tensor_status call_lu_unpack(const lt_value *a, lt_value *r) { return tensor_lu_unpack(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_lu_unpack_out(const lt_value *a, lt_value *r) { return tensor_lu_unpack_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor, r[1].tensor, r[2].tensor); }
+static const lt_argument arguments_lu_unpack[] = {
+    {"LUData", LT_TENSOR, 0, {0}},
+    {"LUPivots", LT_TENSOR, 0, {0}},
+    {"unpackData", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"unpackPivots", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_lu_unpack[] = {
+    {"P", LT_TENSOR, 0, {0}},
+    {"L", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lu_unpack[] = {
+    {"luUnpack", arguments_lu_unpack, results_lu_unpack, 4, 4, 3, -1, {{call_lu_unpack, NULL}, {NULL, NULL}, {call_lu_unpack_out, NULL}}},
+};
+
+static tensor_status call_pivots_permutation(const lt_value *a, lt_value *r) { return tensor_pivots_permutation(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_pivots_permutation[] = {
+    {"pivots", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, 0, {0}},
+};
+static const lt_argument results_pivots_permutation[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_pivots_permutation[] = {
+    {"pivotsPermutation", arguments_pivots_permutation, results_pivots_permutation, 2, 2, 1, -1, {{call_pivots_permutation, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_linalg_ldl_factor_ex(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor_ex(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_linalg_ldl_factor_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor_ex_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor, r[2].tensor); }
+static const lt_argument arguments_linalg_ldl_factor_ex[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_ldl_factor_ex[] = {
+    {"LD", LT_TENSOR, 0, {0}},
+    {"pivots", LT_TENSOR, 0, {0}},
+    {"info", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_ldl_factor_ex[] = {
+    {"linalg.ldlFactorEx", arguments_linalg_ldl_factor_ex, results_linalg_ldl_factor_ex, 3, 1, 3, -1, {{call_linalg_ldl_factor_ex, NULL}, {NULL, NULL}, {call_linalg_ldl_factor_ex_out, NULL}}},
+};
+
+static tensor_status call_linalg_ldl_factor(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_ldl_factor_out(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_ldl_factor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_ldl_factor[] = {
+    {"LD", LT_TENSOR, 0, {0}},
+    {"pivots", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_ldl_factor[] = {
+    {"linalg.ldlFactor", arguments_linalg_ldl_factor, results_linalg_ldl_factor, 2, 1, 2, -1, {{call_linalg_ldl_factor, NULL}, {NULL, NULL}, {call_linalg_ldl_factor_out, NULL}}},
+};
+
+static tensor_status call_geqrf(const lt_value *a, lt_value *r) { return tensor_geqrf(a[0].tensor, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_geqrf_out(const lt_value *a, lt_value *r) { return tensor_geqrf_out(a[0].tensor, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_geqrf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_geqrf[] = {
+    {"a", LT_TENSOR, 0, {0}},
+    {"tau", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_geqrf[] = {
+    {"geqrf", arguments_geqrf, results_geqrf, 1, 1, 2, -1, {{call_geqrf, NULL}, {NULL, NULL}, {call_geqrf_out, NULL}}},
+};
+
+static tensor_status call_linalg_qr(const lt_value *a, lt_value *r) { return tensor_linalg_qr(a[0].tensor, a[1].text, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_qr_out(const lt_value *a, lt_value *r) { return tensor_linalg_qr_out(a[0].tensor, a[1].text, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_qr[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"mode", LT_STR, LT_HAS_DEFAULT, {.text = "reduced"}},
+};
+static const lt_argument results_linalg_qr[] = {
+    {"Q", LT_TENSOR, 0, {0}},
+    {"R", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_qr[] = {
+    {"linalg.qr", arguments_linalg_qr, results_linalg_qr, 2, 2, 2, -1, {{call_linalg_qr, NULL}, {NULL, NULL}, {call_linalg_qr_out, NULL}}},
+};
+
+static tensor_status call_qr(const lt_value *a, lt_value *r) { return tensor_qr(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_qr_out(const lt_value *a, lt_value *r) { return tensor_qr_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_qr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"some", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_qr[] = {
+    {"Q", LT_TENSOR, 0, {0}},
+    {"R", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_qr[] = {
+    {"qr", arguments_qr, results_qr, 2, 2, 2, -1, {{call_qr, NULL}, {NULL, NULL}, {call_qr_out, NULL}}},
+};
+
+static tensor_status call_linalg_householder_product(const lt_value *a, lt_value *r) { return tensor_linalg_householder_product(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_linalg_householder_product_out(const lt_value *a, lt_value *r) { return tensor_linalg_householder_product_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_linalg_householder_product[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tau", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_householder_product[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_householder_product[] = {
+    {"linalg.householderProduct", arguments_linalg_householder_product, results_linalg_householder_product, 2, 2, 1, -1, {{call_linalg_householder_product, NULL}, {NULL, NULL}, {call_linalg_householder_product_out, NULL}}},
+};
+
+static tensor_status call_orgqr(const lt_value *a, lt_value *r) { return tensor_orgqr(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_orgqr_out(const lt_value *a, lt_value *r) { return tensor_orgqr_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_orgqr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tau", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_orgqr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_orgqr[] = {
+    {"orgqr", arguments_orgqr, results_orgqr, 2, 2, 1, -1, {{call_orgqr, NULL}, {NULL, NULL}, {call_orgqr_out, NULL}}},
+};
+
+static tensor_status call_ormqr(const lt_value *a, lt_value *r) { return tensor_ormqr(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, &r[0].tensor); }
+static tensor_status call_ormqr_out(const lt_value *a, lt_value *r) { return tensor_ormqr_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, r[0].tensor); }
+static const lt_argument arguments_ormqr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tau", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"left", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"transpose", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_ormqr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ormqr[] = {
+    {"ormqr", arguments_ormqr, results_ormqr, 5, 5, 1, -1, {{call_ormqr, NULL}, {NULL, NULL}, {call_ormqr_out, NULL}}},
+};
+
+static tensor_status call_linalg_matrix_sqrth(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_sqrth(a[0].tensor, &r[0].tensor); }
+static tensor_status call_linalg_matrix_sqrth_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_sqrth_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_sqrth[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_matrix_sqrth[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_matrix_sqrth[] = {
+    {"linalg.matrixSqrth", arguments_linalg_matrix_sqrth, results_linalg_matrix_sqrth, 1, 1, 1, -1, {{call_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {call_linalg_matrix_sqrth_out, NULL}}},
+};
+
+static tensor_status call_linalg_polar(const lt_value *a, lt_value *r) { return tensor_linalg_polar(a[0].tensor, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_polar_out(const lt_value *a, lt_value *r) { return tensor_linalg_polar_out(a[0].tensor, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_polar[] = {
+    {"A", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_polar[] = {
+    {"U", LT_TENSOR, 0, {0}},
+    {"H", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_polar[] = {
+    {"linalg.polar", arguments_linalg_polar, results_linalg_polar, 1, 1, 2, -1, {{call_linalg_polar, NULL}, {NULL, NULL}, {call_linalg_polar_out, NULL}}},
+};
+
+static tensor_status call_linalg_det(const lt_value *a, lt_value *r) { return tensor_linalg_det(a[0].tensor, &r[0].tensor); }
+static tensor_status call_linalg_det_out(const lt_value *a, lt_value *r) { return tensor_linalg_det_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_linalg_det[] = {
+    {"A", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_det[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_det[] = {
+    {"linalg.det", arguments_linalg_det, results_linalg_det, 1, 1, 1, -1, {{call_linalg_det, NULL}, {NULL, NULL}, {call_linalg_det_out, NULL}}},
+};
+
+static tensor_status call_det(const lt_value *a, lt_value *r) { return tensor_det(a[0].tensor, &r[0].tensor); }
+static tensor_status call_det_out(const lt_value *a, lt_value *r) { return tensor_det_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_det[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_det[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_det[] = {
+    {"det", arguments_det, results_det, 1, 1, 1, -1, {{call_det, NULL}, {NULL, NULL}, {call_det_out, NULL}}},
+};
+
+static tensor_status call_linalg_slogdet(const lt_value *a, lt_value *r) { return tensor_linalg_slogdet(a[0].tensor, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_slogdet_out(const lt_value *a, lt_value *r) { return tensor_linalg_slogdet_out(a[0].tensor, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_slogdet[] = {
+    {"A", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_slogdet[] = {
+    {"sign", LT_TENSOR, 0, {0}},
+    {"logabsdet", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_slogdet[] = {
+    {"linalg.slogdet", arguments_linalg_slogdet, results_linalg_slogdet, 1, 1, 2, -1, {{call_linalg_slogdet, NULL}, {NULL, NULL}, {call_linalg_slogdet_out, NULL}}},
+};
+
+static tensor_status call_slogdet(const lt_value *a, lt_value *r) { return tensor_slogdet(a[0].tensor, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_slogdet_out(const lt_value *a, lt_value *r) { return tensor_slogdet_out(a[0].tensor, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_slogdet[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_slogdet[] = {
+    {"sign", LT_TENSOR, 0, {0}},
+    {"logabsdet", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_slogdet[] = {
+    {"slogdet", arguments_slogdet, results_slogdet, 1, 1, 2, -1, {{call_slogdet, NULL}, {NULL, NULL}, {call_slogdet_out, NULL}}},
+};
+
+static tensor_status call_logdet(const lt_value *a, lt_value *r) { return tensor_logdet(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_logdet[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logdet[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logdet[] = {
+    {"logdet", arguments_logdet, results_logdet, 1, 1, 1, -1, {{call_logdet, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_linalg_vector_norm(const lt_value *a, lt_value *r) { return tensor_linalg_vector_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_vector_norm_out(const lt_value *a, lt_value *r) { return tensor_linalg_vector_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_vector_norm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"ord", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {2}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_vector_norm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_vector_norm[] = {
+    {"linalg.vectorNorm", arguments_linalg_vector_norm, results_linalg_vector_norm, 5, 4, 1, -1, {{call_linalg_vector_norm, NULL}, {NULL, NULL}, {call_linalg_vector_norm_out, NULL}}},
+};
+
+static tensor_status call_linalg_matrix_norm(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_norm_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_norm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"ord", LT_SCALAR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_matrix_norm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_matrix_norm_str_ord(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm_str_ord(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_norm_str_ord_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm_str_ord_out(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_norm_str_ord[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"ord", LT_STR, LT_HAS_DEFAULT, {.text = "fro"}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_matrix_norm_str_ord[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_matrix_norm[] = {
+    {"linalg.matrixNorm", arguments_linalg_matrix_norm, results_linalg_matrix_norm, 5, 4, 1, -1, {{call_linalg_matrix_norm, NULL}, {NULL, NULL}, {call_linalg_matrix_norm_out, NULL}}},
+    {"linalg.matrixNorm", arguments_linalg_matrix_norm_str_ord, results_linalg_matrix_norm_str_ord, 5, 4, 1, -1, {{call_linalg_matrix_norm_str_ord, NULL}, {NULL, NULL}, {call_linalg_matrix_norm_str_ord_out, NULL}}},
+};
+
+static tensor_status call_linalg_norm(const lt_value *a, lt_value *r) { return tensor_linalg_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_norm_out(const lt_value *a, lt_value *r) { return tensor_linalg_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_norm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"ord", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_norm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_norm_ord_str(const lt_value *a, lt_value *r) { return tensor_linalg_norm_ord_str(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_norm_ord_str_out(const lt_value *a, lt_value *r) { return tensor_linalg_norm_ord_str_out(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_norm_ord_str[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"ord", LT_STR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_linalg_norm_ord_str[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_norm[] = {
+    {"linalg.norm", arguments_linalg_norm, results_linalg_norm, 5, 4, 1, -1, {{call_linalg_norm, NULL}, {NULL, NULL}, {call_linalg_norm_out, NULL}}},
+    {"linalg.norm", arguments_linalg_norm_ord_str, results_linalg_norm_ord_str, 5, 4, 1, -1, {{call_linalg_norm_ord_str, NULL}, {NULL, NULL}, {call_linalg_norm_ord_str_out, NULL}}},
+};
+
+static tensor_status call_frobenius_norm(const lt_value *a, lt_value *r) { return tensor_frobenius_norm(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_frobenius_norm_out(const lt_value *a, lt_value *r) { return tensor_frobenius_norm_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_frobenius_norm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_frobenius_norm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_frobenius_norm[] = {
+    {"frobeniusNorm", arguments_frobenius_norm, results_frobenius_norm, 3, 3, 1, -1, {{call_frobenius_norm, NULL}, {NULL, NULL}, {call_frobenius_norm_out, NULL}}},
+};
+
+static tensor_status call_nuclear_norm(const lt_value *a, lt_value *r) { return tensor_nuclear_norm(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_nuclear_norm_out(const lt_value *a, lt_value *r) { return tensor_nuclear_norm_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_nuclear_norm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_nuclear_norm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nuclear_norm[] = {
+    {"nuclearNorm", arguments_nuclear_norm, results_nuclear_norm, 3, 3, 1, -1, {{call_nuclear_norm, NULL}, {NULL, NULL}, {call_nuclear_norm_out, NULL}}},
+};
+
+static tensor_status call_linalg_cond(const lt_value *a, lt_value *r) { return tensor_linalg_cond(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_linalg_cond_out(const lt_value *a, lt_value *r) { return tensor_linalg_cond_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_linalg_cond[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"p", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+static const lt_argument results_linalg_cond[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_cond_p_str(const lt_value *a, lt_value *r) { return tensor_linalg_cond_p_str(a[0].tensor, a[1].text, &r[0].tensor); }
+static tensor_status call_linalg_cond_p_str_out(const lt_value *a, lt_value *r) { return tensor_linalg_cond_p_str_out(a[0].tensor, a[1].text, r[0].tensor); }
+static const lt_argument arguments_linalg_cond_p_str[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"p", LT_STR, 0, {0}},
+};
+static const lt_argument results_linalg_cond_p_str[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_cond[] = {
+    {"linalg.cond", arguments_linalg_cond, results_linalg_cond, 2, 2, 1, -1, {{call_linalg_cond, NULL}, {NULL, NULL}, {call_linalg_cond_out, NULL}}},
+    {"linalg.cond", arguments_linalg_cond_p_str, results_linalg_cond_p_str, 2, 2, 1, -1, {{call_linalg_cond_p_str, NULL}, {NULL, NULL}, {call_linalg_cond_p_str_out, NULL}}},
+};
+
+static tensor_status call_linalg_matrix_rank(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank(a[0].tensor, a[1].number, a[2].number, a[3].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_rank_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_out(a[0].tensor, a[1].number, a[2].number, a[3].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_rank[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"atol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"rtol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_matrix_rank[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_matrix_rank_atol_rtol_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_atol_rtol_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_rank_atol_rtol_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_atol_rtol_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_rank_atol_rtol_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"atol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"rtol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_matrix_rank_atol_rtol_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_matrix_rank_tol(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol(a[0].tensor, a[1].f, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_rank_tol_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol_out(a[0].tensor, a[1].f, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_rank_tol[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tol", LT_FLOAT, 0, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_matrix_rank_tol[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_matrix_rank_tol_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_matrix_rank_tol_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol_tensor_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_matrix_rank_tol_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tol", LT_TENSOR, 0, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_matrix_rank_tol_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_matrix_rank[] = {
+    {"linalg.matrixRank", arguments_linalg_matrix_rank, results_linalg_matrix_rank, 4, 1, 1, -1, {{call_linalg_matrix_rank, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank_atol_rtol_tensor, results_linalg_matrix_rank_atol_rtol_tensor, 4, 1, 1, -1, {{call_linalg_matrix_rank_atol_rtol_tensor, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_atol_rtol_tensor_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank_tol, results_linalg_matrix_rank_tol, 3, 3, 1, -1, {{call_linalg_matrix_rank_tol, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_tol_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank_tol_tensor, results_linalg_matrix_rank_tol_tensor, 3, 3, 1, -1, {{call_linalg_matrix_rank_tol_tensor, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_tol_tensor_out, NULL}}},
+};
+
+static tensor_status call_linalg_pinv(const lt_value *a, lt_value *r) { return tensor_linalg_pinv(a[0].tensor, a[1].number, a[2].number, a[3].i, &r[0].tensor); }
+static tensor_status call_linalg_pinv_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_out(a[0].tensor, a[1].number, a[2].number, a[3].i, r[0].tensor); }
+static const lt_argument arguments_linalg_pinv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"atol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"rtol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_pinv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_pinv_atol_rtol_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_atol_rtol_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_linalg_pinv_atol_rtol_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_atol_rtol_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor); }
+static const lt_argument arguments_linalg_pinv_atol_rtol_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"atol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"rtol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_pinv_atol_rtol_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_pinv_rcond(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond(a[0].tensor, a[1].f, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_pinv_rcond_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond_out(a[0].tensor, a[1].f, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_pinv_rcond[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"rcond", LT_FLOAT, 0, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_pinv_rcond[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linalg_pinv_rcond_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_pinv_rcond_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond_tensor_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_pinv_rcond_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"rcond", LT_TENSOR, 0, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_pinv_rcond_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_pinv[] = {
+    {"linalg.pinv", arguments_linalg_pinv, results_linalg_pinv, 4, 1, 1, -1, {{call_linalg_pinv, NULL}, {NULL, NULL}, {call_linalg_pinv_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv_atol_rtol_tensor, results_linalg_pinv_atol_rtol_tensor, 4, 1, 1, -1, {{call_linalg_pinv_atol_rtol_tensor, NULL}, {NULL, NULL}, {call_linalg_pinv_atol_rtol_tensor_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv_rcond, results_linalg_pinv_rcond, 3, 3, 1, -1, {{call_linalg_pinv_rcond, NULL}, {NULL, NULL}, {call_linalg_pinv_rcond_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv_rcond_tensor, results_linalg_pinv_rcond_tensor, 3, 3, 1, -1, {{call_linalg_pinv_rcond_tensor, NULL}, {NULL, NULL}, {call_linalg_pinv_rcond_tensor_out, NULL}}},
+};
+
+static tensor_status call_pinverse(const lt_value *a, lt_value *r) { return tensor_pinverse(a[0].tensor, a[1].f, &r[0].tensor); }
+static const lt_argument arguments_pinverse[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"rcond", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-15}},
+};
+static const lt_argument results_pinverse[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_pinverse[] = {
+    {"pinverse", arguments_pinverse, results_pinverse, 2, 2, 1, -1, {{call_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_linalg_solve_ex(const lt_value *a, lt_value *r) { return tensor_linalg_solve_ex(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_solve_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_solve_ex_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_solve_ex[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"B", LT_TENSOR, 0, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_solve_ex[] = {
+    {"result", LT_TENSOR, 0, {0}},
+    {"info", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_solve_ex[] = {
+    {"linalg.solveEx", arguments_linalg_solve_ex, results_linalg_solve_ex, 4, 2, 2, -1, {{call_linalg_solve_ex, NULL}, {NULL, NULL}, {call_linalg_solve_ex_out, NULL}}},
+};
+
+static tensor_status call_linalg_solve(const lt_value *a, lt_value *r) { return tensor_linalg_solve(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_linalg_solve_out(const lt_value *a, lt_value *r) { return tensor_linalg_solve_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_linalg_solve[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"B", LT_TENSOR, 0, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_linalg_solve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_solve[] = {
+    {"linalg.solve", arguments_linalg_solve, results_linalg_solve, 3, 2, 1, -1, {{call_linalg_solve, NULL}, {NULL, NULL}, {call_linalg_solve_out, NULL}}},
+};
+
+static tensor_status call_linalg_inv_ex(const lt_value *a, lt_value *r) { return tensor_linalg_inv_ex(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_inv_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_inv_ex_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_inv_ex[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_inv_ex[] = {
+    {"inverse", LT_TENSOR, 0, {0}},
+    {"info", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_inv_ex[] = {
+    {"linalg.invEx", arguments_linalg_inv_ex, results_linalg_inv_ex, 2, 1, 2, -1, {{call_linalg_inv_ex, NULL}, {NULL, NULL}, {call_linalg_inv_ex_out, NULL}}},
+};
+
+static tensor_status call_linalg_inv(const lt_value *a, lt_value *r) { return tensor_linalg_inv(a[0].tensor, &r[0].tensor); }
+static tensor_status call_linalg_inv_out(const lt_value *a, lt_value *r) { return tensor_linalg_inv_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_linalg_inv[] = {
+    {"A", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_inv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_inv[] = {
+    {"linalg.inv", arguments_linalg_inv, results_linalg_inv, 1, 1, 1, -1, {{call_linalg_inv, NULL}, {NULL, NULL}, {call_linalg_inv_out, NULL}}},
+};
+
+static tensor_status call_inverse(const lt_value *a, lt_value *r) { return tensor_inverse(a[0].tensor, &r[0].tensor); }
+static tensor_status call_inverse_out(const lt_value *a, lt_value *r) { return tensor_inverse_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_inverse[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_inverse[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_inverse[] = {
+    {"inverse", arguments_inverse, results_inverse, 1, 1, 1, -1, {{call_inverse, NULL}, {NULL, NULL}, {call_inverse_out, NULL}}},
+};
+
+static tensor_status call_linalg_solve_triangular(const lt_value *a, lt_value *r) { return tensor_linalg_solve_triangular(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_solve_triangular_out(const lt_value *a, lt_value *r) { return tensor_linalg_solve_triangular_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_solve_triangular[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"B", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_IS_KEYWORD, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"unitriangular", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_solve_triangular[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_solve_triangular[] = {
+    {"linalg.solveTriangular", arguments_linalg_solve_triangular, results_linalg_solve_triangular, 5, 2, 1, -1, {{call_linalg_solve_triangular, NULL}, {NULL, NULL}, {call_linalg_solve_triangular_out, NULL}}},
+};
+
+static tensor_status call_triangular_solve(const lt_value *a, lt_value *r) { return tensor_triangular_solve(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_triangular_solve_out(const lt_value *a, lt_value *r) { return tensor_triangular_solve_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_triangular_solve[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"A", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"transpose", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"unitriangular", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_triangular_solve[] = {
+    {"solution", LT_TENSOR, 0, {0}},
+    {"clonedCoefficient", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_triangular_solve[] = {
+    {"triangularSolve", arguments_triangular_solve, results_triangular_solve, 5, 5, 2, -1, {{call_triangular_solve, NULL}, {NULL, NULL}, {call_triangular_solve_out, NULL}}},
+};
+
+static tensor_status call_linalg_lu_solve(const lt_value *a, lt_value *r) { return tensor_linalg_lu_solve(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, &r[0].tensor); }
+static tensor_status call_linalg_lu_solve_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_solve_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, r[0].tensor); }
+static const lt_argument arguments_linalg_lu_solve[] = {
+    {"LU", LT_TENSOR, 0, {0}},
+    {"pivots", LT_TENSOR, 0, {0}},
+    {"B", LT_TENSOR, 0, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"adjoint", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_lu_solve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_lu_solve[] = {
+    {"linalg.luSolve", arguments_linalg_lu_solve, results_linalg_lu_solve, 5, 3, 1, -1, {{call_linalg_lu_solve, NULL}, {NULL, NULL}, {call_linalg_lu_solve_out, NULL}}},
+};
+
+static tensor_status call_lu_solve(const lt_value *a, lt_value *r) { return tensor_lu_solve(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_lu_solve_out(const lt_value *a, lt_value *r) { return tensor_lu_solve_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static const lt_argument arguments_lu_solve[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"LUData", LT_TENSOR, 0, {0}},
+    {"LUPivots", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_lu_solve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lu_solve[] = {
+    {"luSolve", arguments_lu_solve, results_lu_solve, 3, 3, 1, -1, {{call_lu_solve, NULL}, {NULL, NULL}, {call_lu_solve_out, NULL}}},
+};
+
+static tensor_status call_cholesky_solve(const lt_value *a, lt_value *r) { return tensor_cholesky_solve(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_cholesky_solve_out(const lt_value *a, lt_value *r) { return tensor_cholesky_solve_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_cholesky_solve[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"L", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_cholesky_solve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cholesky_solve[] = {
+    {"choleskySolve", arguments_cholesky_solve, results_cholesky_solve, 3, 3, 1, -1, {{call_cholesky_solve, NULL}, {NULL, NULL}, {call_cholesky_solve_out, NULL}}},
+};
+
+static tensor_status call_cholesky_inverse(const lt_value *a, lt_value *r) { return tensor_cholesky_inverse(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_cholesky_inverse_out(const lt_value *a, lt_value *r) { return tensor_cholesky_inverse_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_cholesky_inverse[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_cholesky_inverse[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cholesky_inverse[] = {
+    {"choleskyInverse", arguments_cholesky_inverse, results_cholesky_inverse, 2, 2, 1, -1, {{call_cholesky_inverse, NULL}, {NULL, NULL}, {call_cholesky_inverse_out, NULL}}},
+};
+
+static tensor_status call_linalg_ldl_solve(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_solve(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_linalg_ldl_solve_out(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_solve_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor); }
+static const lt_argument arguments_linalg_ldl_solve[] = {
+    {"LD", LT_TENSOR, 0, {0}},
+    {"pivots", LT_TENSOR, 0, {0}},
+    {"B", LT_TENSOR, 0, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_linalg_ldl_solve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_ldl_solve[] = {
+    {"linalg.ldlSolve", arguments_linalg_ldl_solve, results_linalg_ldl_solve, 4, 3, 1, -1, {{call_linalg_ldl_solve, NULL}, {NULL, NULL}, {call_linalg_ldl_solve_out, NULL}}},
+};
+
+static tensor_status call_linalg_lstsq(const lt_value *a, lt_value *r) { return tensor_linalg_lstsq(a[0].tensor, a[1].tensor, a[2].number, a[3].text, &r[0].tensor, &r[1].tensor, &r[2].tensor, &r[3].tensor); }
+static tensor_status call_linalg_lstsq_out(const lt_value *a, lt_value *r) { return tensor_linalg_lstsq_out(a[0].tensor, a[1].tensor, a[2].number, a[3].text, r[0].tensor, r[1].tensor, r[2].tensor, r[3].tensor); }
+static const lt_argument arguments_linalg_lstsq[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"b", LT_TENSOR, 0, {0}},
+    {"rcond", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_linalg_lstsq[] = {
+    {"solution", LT_TENSOR, 0, {0}},
+    {"residuals", LT_TENSOR, 0, {0}},
+    {"rank", LT_TENSOR, 0, {0}},
+    {"singularValues", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_lstsq[] = {
+    {"linalg.lstsq", arguments_linalg_lstsq, results_linalg_lstsq, 4, 3, 4, -1, {{call_linalg_lstsq, NULL}, {NULL, NULL}, {call_linalg_lstsq_out, NULL}}},
+};
+
+static tensor_status call_linalg_eigh(const lt_value *a, lt_value *r) { return tensor_linalg_eigh(a[0].tensor, a[1].text, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_eigh_out(const lt_value *a, lt_value *r) { return tensor_linalg_eigh_out(a[0].tensor, a[1].text, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_eigh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"UPLO", LT_STR, LT_HAS_DEFAULT, {.text = "L"}},
+};
+static const lt_argument results_linalg_eigh[] = {
+    {"eigenvalues", LT_TENSOR, 0, {0}},
+    {"eigenvectors", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_eigh[] = {
+    {"linalg.eigh", arguments_linalg_eigh, results_linalg_eigh, 2, 2, 2, -1, {{call_linalg_eigh, NULL}, {NULL, NULL}, {call_linalg_eigh_out, NULL}}},
+};
+
+static tensor_status call_linalg_eigvalsh(const lt_value *a, lt_value *r) { return tensor_linalg_eigvalsh(a[0].tensor, a[1].text, &r[0].tensor); }
+static tensor_status call_linalg_eigvalsh_out(const lt_value *a, lt_value *r) { return tensor_linalg_eigvalsh_out(a[0].tensor, a[1].text, r[0].tensor); }
+static const lt_argument arguments_linalg_eigvalsh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"UPLO", LT_STR, LT_HAS_DEFAULT, {.text = "L"}},
+};
+static const lt_argument results_linalg_eigvalsh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_eigvalsh[] = {
+    {"linalg.eigvalsh", arguments_linalg_eigvalsh, results_linalg_eigvalsh, 2, 2, 1, -1, {{call_linalg_eigvalsh, NULL}, {NULL, NULL}, {call_linalg_eigvalsh_out, NULL}}},
+};
+
+static tensor_status call_linalg_eig(const lt_value *a, lt_value *r) { return tensor_linalg_eig(a[0].tensor, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_linalg_eig_out(const lt_value *a, lt_value *r) { return tensor_linalg_eig_out(a[0].tensor, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_linalg_eig[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_eig[] = {
+    {"eigenvalues", LT_TENSOR, 0, {0}},
+    {"eigenvectors", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_eig[] = {
+    {"linalg.eig", arguments_linalg_eig, results_linalg_eig, 1, 1, 2, -1, {{call_linalg_eig, NULL}, {NULL, NULL}, {call_linalg_eig_out, NULL}}},
+};
+
+static tensor_status call_linalg_eigvals(const lt_value *a, lt_value *r) { return tensor_linalg_eigvals(a[0].tensor, &r[0].tensor); }
+static tensor_status call_linalg_eigvals_out(const lt_value *a, lt_value *r) { return tensor_linalg_eigvals_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_linalg_eigvals[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_linalg_eigvals[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_eigvals[] = {
+    {"linalg.eigvals", arguments_linalg_eigvals, results_linalg_eigvals, 1, 1, 1, -1, {{call_linalg_eigvals, NULL}, {NULL, NULL}, {call_linalg_eigvals_out, NULL}}},
+};
+
+static tensor_status call_linalg_svd(const lt_value *a, lt_value *r) { return tensor_linalg_svd(a[0].tensor, a[1].i, a[2].text, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_linalg_svd_out(const lt_value *a, lt_value *r) { return tensor_linalg_svd_out(a[0].tensor, a[1].i, a[2].text, r[0].tensor, r[1].tensor, r[2].tensor); }
+static const lt_argument arguments_linalg_svd[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"fullMatrices", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_linalg_svd[] = {
+    {"U", LT_TENSOR, 0, {0}},
+    {"S", LT_TENSOR, 0, {0}},
+    {"Vh", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_svd[] = {
+    {"linalg.svd", arguments_linalg_svd, results_linalg_svd, 3, 2, 3, -1, {{call_linalg_svd, NULL}, {NULL, NULL}, {call_linalg_svd_out, NULL}}},
+};
+
+static tensor_status call_svd(const lt_value *a, lt_value *r) { return tensor_svd(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_svd_out(const lt_value *a, lt_value *r) { return tensor_svd_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor, r[2].tensor); }
+static const lt_argument arguments_svd[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"some", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"computeUv", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_svd[] = {
+    {"U", LT_TENSOR, 0, {0}},
+    {"S", LT_TENSOR, 0, {0}},
+    {"V", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_svd[] = {
+    {"svd", arguments_svd, results_svd, 3, 3, 3, -1, {{call_svd, NULL}, {NULL, NULL}, {call_svd_out, NULL}}},
+};
+
+static tensor_status call_linalg_svdvals(const lt_value *a, lt_value *r) { return tensor_linalg_svdvals(a[0].tensor, a[1].text, &r[0].tensor); }
+static tensor_status call_linalg_svdvals_out(const lt_value *a, lt_value *r) { return tensor_linalg_svdvals_out(a[0].tensor, a[1].text, r[0].tensor); }
+static const lt_argument arguments_linalg_svdvals[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_linalg_svdvals[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linalg_svdvals[] = {
+    {"linalg.svdvals", arguments_linalg_svdvals, results_linalg_svdvals, 2, 1, 1, -1, {{call_linalg_svdvals, NULL}, {NULL, NULL}, {call_linalg_svdvals_out, NULL}}},
+};
+
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logical_and_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_and_(a[0].tensor, a[1].tensor); }
 static tensor_status call_logical_and_out(const lt_value *a, lt_value *r) { return tensor_logical_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -6658,6 +7661,432 @@ static const lt_operator overloads_special_zeta[] = {
     {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
 };
 
+static tensor_status call_special_softmax(const lt_value *a, lt_value *r) { return tensor_special_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_special_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_special_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_softmax[] = {
+    {"special.softmax", arguments_special_softmax, results_special_softmax, 3, 3, 1, -1, {{call_special_softmax, NULL}, {NULL, NULL}, {call_special_softmax_out, NULL}}},
+};
+
+static tensor_status call_special_log_softmax(const lt_value *a, lt_value *r) { return tensor_special_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_special_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_special_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log_softmax[] = {
+    {"special.logSoftmax", arguments_special_log_softmax, results_special_log_softmax, 3, 3, 1, -1, {{call_special_log_softmax, NULL}, {NULL, NULL}, {call_special_log_softmax_out, NULL}}},
+};
+
+static tensor_status call_special_logsumexp(const lt_value *a, lt_value *r) { return tensor_special_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_special_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_special_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_logsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_special_logsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_logsumexp[] = {
+    {"special.logsumexp", arguments_special_logsumexp, results_special_logsumexp, 3, 3, 1, -1, {{call_special_logsumexp, NULL}, {NULL, NULL}, {call_special_logsumexp_out, NULL}}},
+};
+
+static tensor_status call_special_entr(const lt_value *a, lt_value *r) { return tensor_special_entr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_entr_out(const lt_value *a, lt_value *r) { return tensor_special_entr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_entr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_entr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_entr[] = {
+    {"special.entr", arguments_special_entr, results_special_entr, 1, 1, 1, -1, {{call_special_entr, NULL}, {NULL, NULL}, {call_special_entr_out, NULL}}},
+};
+
+static tensor_status call_special_erfcx(const lt_value *a, lt_value *r) { return tensor_special_erfcx(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_erfcx_out(const lt_value *a, lt_value *r) { return tensor_special_erfcx_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_erfcx[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_erfcx[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_erfcx[] = {
+    {"special.erfcx", arguments_special_erfcx, results_special_erfcx, 1, 1, 1, -1, {{call_special_erfcx, NULL}, {NULL, NULL}, {call_special_erfcx_out, NULL}}},
+};
+
+static tensor_status call_special_ndtr(const lt_value *a, lt_value *r) { return tensor_special_ndtr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_ndtr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_ndtr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_ndtr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_ndtr[] = {
+    {"special.ndtr", arguments_special_ndtr, results_special_ndtr, 1, 1, 1, -1, {{call_special_ndtr, NULL}, {NULL, NULL}, {call_special_ndtr_out, NULL}}},
+};
+
+static tensor_status call_special_log_ndtr(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_log_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_log_ndtr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_log_ndtr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log_ndtr[] = {
+    {"special.logNdtr", arguments_special_log_ndtr, results_special_log_ndtr, 1, 1, 1, -1, {{call_special_log_ndtr, NULL}, {NULL, NULL}, {call_special_log_ndtr_out, NULL}}},
+};
+
+static tensor_status call_special_ndtri(const lt_value *a, lt_value *r) { return tensor_special_ndtri(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_ndtri_out(const lt_value *a, lt_value *r) { return tensor_special_ndtri_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_ndtri[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_ndtri[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_ndtri[] = {
+    {"special.ndtri", arguments_special_ndtri, results_special_ndtri, 1, 1, 1, -1, {{call_special_ndtri, NULL}, {NULL, NULL}, {call_special_ndtri_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_j0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_j0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_j0[] = {
+    {"special.besselJ0", arguments_special_bessel_j0, results_special_bessel_j0, 1, 1, 1, -1, {{call_special_bessel_j0, NULL}, {NULL, NULL}, {call_special_bessel_j0_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_j1(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_j1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_j1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_j1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_j1[] = {
+    {"special.besselJ1", arguments_special_bessel_j1, results_special_bessel_j1, 1, 1, 1, -1, {{call_special_bessel_j1, NULL}, {NULL, NULL}, {call_special_bessel_j1_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_y0(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_y0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_y0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_y0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_y0[] = {
+    {"special.besselY0", arguments_special_bessel_y0, results_special_bessel_y0, 1, 1, 1, -1, {{call_special_bessel_y0, NULL}, {NULL, NULL}, {call_special_bessel_y0_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_y1(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_y1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_y1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_y1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_y1[] = {
+    {"special.besselY1", arguments_special_bessel_y1, results_special_bessel_y1, 1, 1, 1, -1, {{call_special_bessel_y1, NULL}, {NULL, NULL}, {call_special_bessel_y1_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_i0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_i0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_i0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_i0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_i0[] = {
+    {"special.modifiedBesselI0", arguments_special_modified_bessel_i0, results_special_modified_bessel_i0, 1, 1, 1, -1, {{call_special_modified_bessel_i0, NULL}, {NULL, NULL}, {call_special_modified_bessel_i0_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_i1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_i1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_i1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_i1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_i1[] = {
+    {"special.modifiedBesselI1", arguments_special_modified_bessel_i1, results_special_modified_bessel_i1, 1, 1, 1, -1, {{call_special_modified_bessel_i1, NULL}, {NULL, NULL}, {call_special_modified_bessel_i1_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_k0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_k0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_k0[] = {
+    {"special.modifiedBesselK0", arguments_special_modified_bessel_k0, results_special_modified_bessel_k0, 1, 1, 1, -1, {{call_special_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_modified_bessel_k0_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_k1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_k1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_k1[] = {
+    {"special.modifiedBesselK1", arguments_special_modified_bessel_k1, results_special_modified_bessel_k1, 1, 1, 1, -1, {{call_special_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_modified_bessel_k1_out, NULL}}},
+};
+
+static tensor_status call_special_scaled_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_scaled_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_scaled_modified_bessel_k0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_scaled_modified_bessel_k0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_scaled_modified_bessel_k0[] = {
+    {"special.scaledModifiedBesselK0", arguments_special_scaled_modified_bessel_k0, results_special_scaled_modified_bessel_k0, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k0_out, NULL}}},
+};
+
+static tensor_status call_special_scaled_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_scaled_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_scaled_modified_bessel_k1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_scaled_modified_bessel_k1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_scaled_modified_bessel_k1[] = {
+    {"special.scaledModifiedBesselK1", arguments_special_scaled_modified_bessel_k1, results_special_scaled_modified_bessel_k1, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k1_out, NULL}}},
+};
+
+static tensor_status call_special_spherical_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_spherical_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_spherical_bessel_j0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_spherical_bessel_j0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_spherical_bessel_j0[] = {
+    {"special.sphericalBesselJ0", arguments_special_spherical_bessel_j0, results_special_spherical_bessel_j0, 1, 1, 1, -1, {{call_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {call_special_spherical_bessel_j0_out, NULL}}},
+};
+
+static tensor_status call_special_airy_ai(const lt_value *a, lt_value *r) { return tensor_special_airy_ai(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_airy_ai_out(const lt_value *a, lt_value *r) { return tensor_special_airy_ai_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_airy_ai[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_airy_ai[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_airy_ai[] = {
+    {"special.airyAi", arguments_special_airy_ai, results_special_airy_ai, 1, 1, 1, -1, {{call_special_airy_ai, NULL}, {NULL, NULL}, {call_special_airy_ai_out, NULL}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_t[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_t[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_t[] = {
+    {"special.chebyshevPolynomialT", arguments_special_chebyshev_polynomial_t, results_special_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_t, call_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_t_out, call_special_chebyshev_polynomial_t_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_u[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_u[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_u[] = {
+    {"special.chebyshevPolynomialU", arguments_special_chebyshev_polynomial_u, results_special_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_u, call_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_u_out, call_special_chebyshev_polynomial_u_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_v[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_v[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_v[] = {
+    {"special.chebyshevPolynomialV", arguments_special_chebyshev_polynomial_v, results_special_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_v, call_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_v_out, call_special_chebyshev_polynomial_v_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_w[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_w[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_w[] = {
+    {"special.chebyshevPolynomialW", arguments_special_chebyshev_polynomial_w, results_special_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_w, call_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_w_out, call_special_chebyshev_polynomial_w_scalar_out}}},
+};
+
+static tensor_status call_special_hermite_polynomial_h(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_scalar(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_hermite_polynomial_h[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_hermite_polynomial_h[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_hermite_polynomial_h[] = {
+    {"special.hermitePolynomialH", arguments_special_hermite_polynomial_h, results_special_hermite_polynomial_h, 2, 2, 1, 1, {{call_special_hermite_polynomial_h, call_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_h_out, call_special_hermite_polynomial_h_scalar_out}}},
+};
+
+static tensor_status call_special_hermite_polynomial_he(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_scalar(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_hermite_polynomial_he[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_hermite_polynomial_he[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_hermite_polynomial_he[] = {
+    {"special.hermitePolynomialHe", arguments_special_hermite_polynomial_he, results_special_hermite_polynomial_he, 2, 2, 1, 1, {{call_special_hermite_polynomial_he, call_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_he_out, call_special_hermite_polynomial_he_scalar_out}}},
+};
+
+static tensor_status call_special_laguerre_polynomial_l(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_scalar(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_laguerre_polynomial_l[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_laguerre_polynomial_l[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_laguerre_polynomial_l[] = {
+    {"special.laguerrePolynomialL", arguments_special_laguerre_polynomial_l, results_special_laguerre_polynomial_l, 2, 2, 1, 1, {{call_special_laguerre_polynomial_l, call_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {call_special_laguerre_polynomial_l_out, call_special_laguerre_polynomial_l_scalar_out}}},
+};
+
+static tensor_status call_special_legendre_polynomial_p(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_scalar(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_legendre_polynomial_p[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_legendre_polynomial_p[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_legendre_polynomial_p[] = {
+    {"special.legendrePolynomialP", arguments_special_legendre_polynomial_p, results_special_legendre_polynomial_p, 2, 2, 1, 1, {{call_special_legendre_polynomial_p, call_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {call_special_legendre_polynomial_p_out, call_special_legendre_polynomial_p_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_t[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_t[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_t[] = {
+    {"special.shiftedChebyshevPolynomialT", arguments_special_shifted_chebyshev_polynomial_t, results_special_shifted_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_t, call_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_t_out, call_special_shifted_chebyshev_polynomial_t_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_u[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_u[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_u[] = {
+    {"special.shiftedChebyshevPolynomialU", arguments_special_shifted_chebyshev_polynomial_u, results_special_shifted_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_u, call_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_u_out, call_special_shifted_chebyshev_polynomial_u_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_v[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_v[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_v[] = {
+    {"special.shiftedChebyshevPolynomialV", arguments_special_shifted_chebyshev_polynomial_v, results_special_shifted_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_v, call_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_v_out, call_special_shifted_chebyshev_polynomial_v_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_w[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_w[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_w[] = {
+    {"special.shiftedChebyshevPolynomialW", arguments_special_shifted_chebyshev_polynomial_w, results_special_shifted_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_w, call_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_w_out, call_special_shifted_chebyshev_polynomial_w_scalar_out}}},
+};
+
 static tensor_status call_diff(const lt_value *a, lt_value *r) { return tensor_diff(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, &r[0].tensor); }
 static tensor_status call_diff_out(const lt_value *a, lt_value *r) { return tensor_diff_out(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, r[0].tensor); }
 static const lt_argument arguments_diff[] = {
@@ -8267,6 +9696,71 @@ const lt_entry lt_entries[] = {
     {"unravelIndex", overloads_unravel_index, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sumToSize", overloads_sum_to_size, 1, LT_AS_METHOD},
     {"constantPadNd", overloads_constant_pad_nd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.matmul", overloads_linalg_matmul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.cross", overloads_linalg_cross, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.diagonal", overloads_linalg_diagonal, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.vecdot", overloads_linalg_vecdot, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.multiDot", overloads_linalg_multi_dot, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"chainMatmul", overloads_chain_matmul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.matrixPower", overloads_linalg_matrix_power, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"matrixPower", overloads_matrix_power, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.matrixExp", overloads_linalg_matrix_exp, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"matrixExp", overloads_matrix_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.vander", overloads_linalg_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.tensorinv", overloads_linalg_tensorinv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.tensorsolve", overloads_linalg_tensorsolve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.choleskyEx", overloads_linalg_cholesky_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.cholesky", overloads_linalg_cholesky, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cholesky", overloads_cholesky, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.luFactorEx", overloads_linalg_lu_factor_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.luFactor", overloads_linalg_lu_factor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.lu", overloads_linalg_lu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"luUnpack", overloads_lu_unpack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pivotsPermutation", overloads_pivots_permutation, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.ldlFactorEx", overloads_linalg_ldl_factor_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.ldlFactor", overloads_linalg_ldl_factor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"geqrf", overloads_geqrf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.qr", overloads_linalg_qr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"qr", overloads_qr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.householderProduct", overloads_linalg_householder_product, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"orgqr", overloads_orgqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"ormqr", overloads_ormqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.matrixSqrth", overloads_linalg_matrix_sqrth, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.polar", overloads_linalg_polar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.det", overloads_linalg_det, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"det", overloads_det, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.slogdet", overloads_linalg_slogdet, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"slogdet", overloads_slogdet, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logdet", overloads_logdet, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.vectorNorm", overloads_linalg_vector_norm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.matrixNorm", overloads_linalg_matrix_norm, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.norm", overloads_linalg_norm, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"frobeniusNorm", overloads_frobenius_norm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nuclearNorm", overloads_nuclear_norm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.cond", overloads_linalg_cond, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.matrixRank", overloads_linalg_matrix_rank, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.pinv", overloads_linalg_pinv, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pinverse", overloads_pinverse, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.solveEx", overloads_linalg_solve_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.solve", overloads_linalg_solve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.invEx", overloads_linalg_inv_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.inv", overloads_linalg_inv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"inverse", overloads_inverse, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.solveTriangular", overloads_linalg_solve_triangular, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"triangularSolve", overloads_triangular_solve, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.luSolve", overloads_linalg_lu_solve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"luSolve", overloads_lu_solve, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"choleskySolve", overloads_cholesky_solve, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"choleskyInverse", overloads_cholesky_inverse, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.ldlSolve", overloads_linalg_ldl_solve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.lstsq", overloads_linalg_lstsq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.eigh", overloads_linalg_eigh, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.eigvalsh", overloads_linalg_eigvalsh, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.eig", overloads_linalg_eig, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.eigvals", overloads_linalg_eigvals, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linalg.svd", overloads_linalg_svd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"svd", overloads_svd, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"linalg.svdvals", overloads_linalg_svdvals, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -8457,6 +9951,38 @@ const lt_entry lt_entries[] = {
     {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.softmax", overloads_special_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logSoftmax", overloads_special_log_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logsumexp", overloads_special_logsumexp, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.entr", overloads_special_entr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfcx", overloads_special_erfcx, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.ndtr", overloads_special_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logNdtr", overloads_special_log_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.ndtri", overloads_special_ndtri, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselJ0", overloads_special_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselJ1", overloads_special_bessel_j1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselY0", overloads_special_bessel_y0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselY1", overloads_special_bessel_y1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselI0", overloads_special_modified_bessel_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselI1", overloads_special_modified_bessel_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselK0", overloads_special_modified_bessel_k0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselK1", overloads_special_modified_bessel_k1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.scaledModifiedBesselK0", overloads_special_scaled_modified_bessel_k0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.scaledModifiedBesselK1", overloads_special_scaled_modified_bessel_k1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.sphericalBesselJ0", overloads_special_spherical_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.airyAi", overloads_special_airy_ai, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialT", overloads_special_chebyshev_polynomial_t, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialU", overloads_special_chebyshev_polynomial_u, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialV", overloads_special_chebyshev_polynomial_v, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialW", overloads_special_chebyshev_polynomial_w, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.hermitePolynomialH", overloads_special_hermite_polynomial_h, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.hermitePolynomialHe", overloads_special_hermite_polynomial_he, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.laguerrePolynomialL", overloads_special_laguerre_polynomial_l, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.legendrePolynomialP", overloads_special_legendre_polynomial_p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialT", overloads_special_shifted_chebyshev_polynomial_t, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialU", overloads_special_shifted_chebyshev_polynomial_u, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialV", overloads_special_shifted_chebyshev_polynomial_v, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialW", overloads_special_shifted_chebyshev_polynomial_w, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"trapezoid", overloads_trapezoid, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"trapz", overloads_trapz, 2, LT_AS_FUNCTION | LT_AS_ASYNC},

@@ -30,7 +30,7 @@ enum {
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
   MOST_KEPT = 2 * MOST_PARAMETERS,
-  ALIASES = 3
+  ALIASES = 4
 };
 
 typedef struct {
@@ -91,13 +91,15 @@ typedef struct {
 } function;
 
 // What a getter gives: an int64_t, the dtype, the device, all elements as nested lists, and as
-// bytes, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a Size or a tuple.
+// bytes, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
+// Size or a tuple.
 enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
-// operand on the right, as __getitem__; as tensor(data, dtype=), and as what makes a tensor of any
-// sequence; as the functions that make a tensor of a DLPack capsule and a capsule of a tensor.
-enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
+// operand on the right, as __getitem__ and __setitem__; as tensor(data, dtype=), and as what makes
+// a tensor of any sequence; as the functions that make a tensor of a DLPack capsule and a capsule
+// of a tensor.
+enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
 
 // The arguments of one call.
 typedef struct {
@@ -106,6 +108,7 @@ typedef struct {
   int64_t numbers[MOST_NUMBERS];  // what lists and addresses among the values point to
   int used;
   bool asks;      // values of unknown classes are converted
+  bool loose;     // tensors without dimensions may be integers, which nothing fits better
   bool number;    // the operand is one
   bool leaf;      // the gradient of what is made is wanted
   void *blocks;   // for lists that are too long for `numbers`, freed after the call

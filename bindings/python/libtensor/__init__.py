@@ -8,7 +8,7 @@ from . import gen_functions as _functions
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._arrow import from_arrow
 from ._cast import METHODS as _METHODS
-from ._compose import einsum, histogramdd, nonzero, tensordot, typename, unique, unique_consecutive
+from ._compose import einsum, histogramdd, lu, nonzero, positive, tensordot, typename, unique, unique_consecutive
 from ._create import LEGACY as _LEGACY
 from ._create import (
     as_tensor,

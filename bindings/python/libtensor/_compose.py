@@ -3,6 +3,7 @@
 from string import ascii_letters
 
 from . import gen_functions as _f
+from . import gen_linalg as _linalg
 from ._convert import is_integer, sequence
 from ._direct import open_to_overrides
 from ._results import result_type
@@ -21,6 +22,18 @@ def nonzero(input, *, out=None, as_tuple=False):
         return _f.nonzero(input, out=out)
     input = checked(input, "nonzero", "input")
     return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
+
+
+@open_to_overrides
+def positive(input):
+    """`input` itself; bool is refused.
+
+    >>> x = torch.tensor([1., -2.])
+    >>> torch.positive(x) is x
+    True
+    """
+    _f.positive(input)
+    return input
 
 
 def typename(obj):
@@ -110,6 +123,24 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return _wanted(_f.unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
+@open_to_overrides
+def lu(input, pivot=True, get_infos=False, out=None):
+    """The factors of matrices as `linalg.lu_factor` gives them, LU and pivots; with `get_infos` also the infos of `linalg.lu_factor_ex`, instead of an error.
+
+    >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
+    tensor([2, 2], dtype=torch.int32)
+    """
+    made = _linalg.lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    made = tuple(made) if get_infos else tuple(made)[:2]
+    if out is None:
+        return made
+    if len(out) != len(made):
+        raise TypeError(f"lu(): expected out to be {len(made)} tensors, but got {len(out)}")
+    for given, result in zip(out, made, strict=True):
+        given.resize_(result.shape).copy_(result)
+    return tuple(out)
+
+
 _histogramdd = result_type("histogramdd", ("hist", "bin_edges"))
 
 
@@ -140,7 +171,9 @@ def _polygamma_(self, n):
 
 
 Tensor.nonzero = nonzero
+Tensor.positive = Tensor.__pos__ = positive
 Tensor.unique = unique
 Tensor.unique_consecutive = unique_consecutive
+Tensor.lu = lu
 Tensor.polygamma = _polygamma
 Tensor.polygamma_ = _polygamma_

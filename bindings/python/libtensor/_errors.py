@@ -9,6 +9,12 @@ class ForkedError(RuntimeError):
     """The library was called in a forked child."""
 
 
+class LinAlgError(RuntimeError):
+    """A matrix has no such factorization, or an equation with it no solution."""
+
+
+LinAlgError.__module__ = "libtensor.linalg"
+
 KINDS = {
     1: RuntimeError,
     2: ValueError,
@@ -20,6 +26,7 @@ KINDS = {
     8: ForkedError,
     9: RuntimeError,  # internal
     10: OSError,
+    12: LinAlgError,
 }
 
 

@@ -239,7 +239,7 @@ class Tensor:
     def __getitem__(self, key):
         """The part of the tensor that a key tells, or the elements at its indices."""
 
-    @_direct.first("index_set_ index_set_scalar_")
+    @_direct.first("index_set_ index_set_scalar_", _direct.ASSIGNS)
     def __setitem__(self, key, value):
         """Writes a tensor, a number or a sequence to the part of the tensor that a key tells, or to the elements at its indices."""
         if isinstance(value, Tensor):

@@ -3165,6 +3165,207 @@ def constant_pad_nd(input, pad, value=0):
     """
 
 
+@_operator("chain_matmul")
+def chain_matmul(*matrices, out=None):
+    """As `linalg.multi_dot`, of one or more matrices.
+
+    >>> torch.chain_matmul(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
+    tensor([[11]])
+    """
+
+
+@_operator("matrix_power")
+def matrix_power(input, n, *, out=None):
+    """Another name of `linalg.matrix_power`, and a method.
+
+    >>> torch.matrix_power(torch.tensor([[2.]]), 3)
+    tensor([[8.]])
+    """
+
+
+@_operator("matrix_exp")
+def matrix_exp(input):
+    """Another name of `linalg.matrix_exp`, and a method.
+
+    >>> torch.matrix_exp(torch.zeros(1, 1))
+    tensor([[1.]])
+    """
+
+
+@_operator("cholesky")
+def cholesky(input, upper=False, *, out=None):
+    """Another name of `linalg.cholesky`, and a method.
+
+    >>> torch.cholesky(torch.tensor([[4.]]))
+    tensor([[2.]])
+    """
+
+
+@_operator("lu_unpack", results="P L U")
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
+    """The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
+
+    >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]]))).U
+    tensor([[4., 4.],
+            [0., 1.]])
+    """
+
+
+@_operator("pivots_permutation")
+def pivots_permutation(pivots, n):
+    """The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to."""
+
+
+@_operator("geqrf", results="a tau")
+def geqrf(input, *, out=None):
+    """Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
+    reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
+
+    >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau
+    tensor([1.6000])
+    """
+
+
+@_operator("qr", results="Q R")
+def qr(input, some=True, *, out=None):
+    """As `linalg.qr`, reduced, or complete where `some` is false.
+
+    >>> torch.qr(torch.tensor([[3.], [4.]])).R
+    tensor([[-5.]])
+    """
+
+
+@_operator("orgqr")
+def orgqr(input, tau, *, out=None):
+    """Another name of `linalg.householder_product`, and a method.
+
+    >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.], [4.]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+
+
+@_operator("ormqr")
+def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
+    """`other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `input` and `tau`,
+    or its adjoint with `transpose`.
+
+    >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.], [4.]])), torch.tensor([[3.], [4.]]), transpose=True).round()
+    tensor([[-5.],
+            [ 0.]])
+    """
+
+
+@_operator("det")
+def det(input, *, out=None):
+    """Another name of `linalg.det`, and a method.
+
+    >>> torch.det(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor(8.)
+    """
+
+
+@_operator("slogdet", results="sign logabsdet")
+def slogdet(input, *, out=None):
+    """Another name of `linalg.slogdet`, and a method.
+
+    >>> torch.slogdet(torch.tensor([[0., 1.], [1., 0.]])).logabsdet
+    tensor(0.)
+    """
+
+
+@_operator("logdet")
+def logdet(input):
+    """The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
+
+    >>> torch.logdet(torch.tensor([[1., 0.], [0., 1.]]))
+    tensor(0.)
+    """
+
+
+@_operator("frobenius_norm")
+def frobenius_norm(input, dim, keepdim=False, *, out=None):
+    """The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
+
+    >>> torch.frobenius_norm(torch.tensor([[3., 4.]]), [0, 1])
+    tensor(5.)
+    """
+
+
+@_operator("nuclear_norm")
+def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
+    """The sum of the singular values of the matrices in two dimensions.
+
+    >>> torch.nuclear_norm(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor(7.)
+    """
+
+
+@_operator("pinverse")
+def pinverse(input, rcond=1e-15):
+    """As `linalg.pinv` with `rcond` for `rtol`.
+
+    >>> torch.pinverse(torch.tensor([[2.]]))
+    tensor([[0.5000]])
+    """
+
+
+@_operator("inverse")
+def inverse(input, *, out=None):
+    """Another name of `linalg.inv`, and a method.
+
+    >>> torch.inverse(torch.tensor([[4.]]))
+    tensor([[0.2500]])
+    """
+
+
+@_operator("triangular_solve", results="solution cloned_coefficient")
+def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+    """The X of A X = `input`, or of A^T X = `input` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+
+    >>> torch.triangular_solve(torch.tensor([[2.], [8.]]), torch.tensor([[2., 0.], [0., 4.]])).solution
+    tensor([[1.],
+            [2.]])
+    """
+
+
+@_operator("lu_solve")
+def lu_solve(input, LU_data, LU_pivots, *, out=None):
+    """As `linalg.lu_solve`, with the right-hand sides first.
+
+    >>> torch.lu_solve(torch.tensor([[2.], [8.]]), *torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])))
+    tensor([[1.],
+            [2.]])
+    """
+
+
+@_operator("cholesky_solve")
+def cholesky_solve(input, L, upper=False, *, out=None):
+    """The X of A X = `input` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
+
+    >>> torch.cholesky_solve(torch.tensor([[4.]]), torch.tensor([[2.]]))
+    tensor([[1.]])
+    """
+
+
+@_operator("cholesky_inverse")
+def cholesky_inverse(input, upper=False, *, out=None):
+    """The inverse of the A = L L^H whose Cholesky factor `input` is; with `upper` the factor is the U of A = U^H U.
+
+    >>> torch.cholesky_inverse(torch.tensor([[2.]]))
+    tensor([[0.2500]])
+    """
+
+
+@_operator("svd", results="U S V")
+def svd(input, some=True, compute_uv=True, *, out=None):
+    """As `linalg.svd`, with V instead of its adjoint, and reduced unless `some` is false. Where `compute_uv` is false, U and V are zeros.
+
+    >>> torch.svd(torch.tensor([[3., 0.], [0., 4.]])).S
+    tensor([4., 3.])
+    """
+
+
 @_operator("logical_and")
 def logical_and(input, other, *, out=None):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
@@ -4108,7 +4309,7 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     """
 
 
-@_operator("std_mean std_mean.dim std_mean.correction", results="std mean")
+@_operator("std_mean std_mean.dim std_mean.correction")
 def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """std_mean(Tensor input, bool unbiased=True)
     Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
@@ -4122,13 +4323,11 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
-    torch.return_types.std_mean(
-    std=tensor(1.4142),
-    mean=tensor(2.))
+    (tensor(1.4142), tensor(2.))
     """
 
 
-@_operator("var_mean var_mean.dim var_mean.correction", results="var mean")
+@_operator("var_mean var_mean.dim var_mean.correction")
 def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """var_mean(Tensor input, bool unbiased=True)
     Variance and mean of all elements; `unbiased` divides by one less than their number.
@@ -4142,9 +4341,7 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
-    torch.return_types.var_mean(
-    var=tensor(2.),
-    mean=tensor(2.))
+    (tensor(2.), tensor(2.))
     """
 
 
@@ -4833,7 +5030,7 @@ def digamma_(input):
 
 @_operator("i0")
 def i0(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -4842,7 +5039,7 @@ def i0(input, *, out=None):
 
 @_operator("i0", inplace=True)
 def i0_(input):
-    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -6151,5 +6348,5 @@ def dsplit(input, sections=None, indices=None, *more):
     """
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

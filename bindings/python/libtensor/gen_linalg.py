@@ -3,4 +3,463 @@
 from ._call import *
 
 
-__all__ = []
+@_operator("linalg.matmul")
+def matmul(input, other, *, out=None):
+    """Another name of `matmul`.
+
+    >>> torch.linalg.matmul(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
+    tensor([[11]])
+    """
+
+
+@_operator("linalg.cross")
+def cross(input, other, *, dim=-1, out=None):
+    """The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
+
+    >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
+    """
+
+
+@_operator("linalg.diagonal")
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
+
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+
+
+@_operator("linalg.vecdot")
+def vecdot(x, y, *, dim=-1, out=None):
+    """The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
+
+    >>> torch.linalg.vecdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
+    tensor(7.)
+    """
+
+
+@_operator("linalg.multi_dot")
+def multi_dot(tensors, *, out=None):
+    """The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
+
+    >>> torch.linalg.multi_dot([torch.tensor([1, 2]), torch.tensor([[1, 0], [0, 1]]), torch.tensor([3, 4])])
+    tensor(11)
+    """
+
+
+@_operator("linalg.matrix_power")
+def matrix_power(input, n, *, out=None):
+    """The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
+
+    >>> torch.linalg.matrix_power(torch.tensor([[1., 1.], [0., 1.]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
+
+
+@_operator("linalg.matrix_exp")
+def matrix_exp(input):
+    """The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
+    exponential revisited, 2005), in float64 or complex128.
+
+    >>> torch.linalg.matrix_exp(torch.tensor([[0., 1.], [0., 0.]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+
+
+@_operator("linalg.vander")
+def vander(x, *, N=None):
+    """The powers from 0 to `N` - 1, or to n - 1, of each element of vectors `x` (..., n), in rows: (..., n, N). Integers give int64.
+
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+
+
+@_operator("linalg.tensorinv")
+def tensorinv(input, ind=2, *, out=None):
+    """The inverse for `tensordot` over `ind` dimensions: that of the square matrix which the first `ind` dimensions make by the others, with these dimensions exchanged.
+
+    >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
+    torch.Size([6, 2, 3])
+    """
+
+
+@_operator("linalg.tensorsolve")
+def tensorsolve(input, other, dims=None, *, out=None):
+    """The X of tensordot(`input`, X) = `other` over all dimensions of X. `input` has `other`'s dimensions first and then X's, once `dims` are moved to the end.
+
+    >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
+    tensor([1., 1., 1., 1., 1., 1.])
+    """
+
+
+@_operator("linalg.cholesky_ex", results="L info")
+def cholesky_ex(input, *, upper=False, check_errors=False, out=None):
+    """The Cholesky factor L of each Hermitian positive-definite matrix A = L L^H in a batch (..., n, n), of which the lower triangle is read; with `upper` the factor U of
+    A = U^H U, and the upper triangle. The diagonal is positive, the other triangle zero. `info`, int32 (...), is 0, or the order of the first leading minor that is not positive;
+    with `check_errors` that is an error instead. 16-bit floats are computed in float32.
+
+    >>> torch.linalg.cholesky_ex(torch.tensor([[4., 2.], [2., 5.]])).L
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+
+
+@_operator("linalg.cholesky")
+def cholesky(input, *, upper=False, out=None):
+    """As `linalg.cholesky_ex`, whose factor it gives. A matrix that is not positive-definite is an error (LinAlgError) that names its place in the batch.
+
+    >>> torch.linalg.cholesky(torch.tensor([[4., 2.], [2., 5.]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+
+
+@_operator("linalg.lu_factor_ex", results="LU pivots info")
+def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+    """Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
+    out; `pivots`, int32 (..., min(m, n)), the row, counted from 1, that each row was exchanged with; `info`, int32 (...), 0 or the first place, counted from 1, where the
+    diagonal of U is zero, which with `check_errors` is an error. `pivot` must be true.
+
+    >>> torch.linalg.lu_factor_ex(torch.tensor([[1., 2.], [4., 4.]])).LU
+    tensor([[4.0000, 4.0000],
+            [0.2500, 1.0000]])
+    """
+
+
+@_operator("linalg.lu_factor", results="LU pivots")
+def lu_factor(A, *, pivot=True, out=None):
+    """As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
+
+    >>> torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]])).pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
+
+
+@_operator("linalg.lu", results="P L U")
+def lu(A, *, pivot=True, out=None):
+    """Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
+    k = min(m, n). `pivot` must be true.
+
+    >>> torch.linalg.lu(torch.tensor([[1., 2.], [4., 4.]])).L
+    tensor([[1.0000, 0.0000],
+            [0.2500, 1.0000]])
+    """
+
+
+@_operator("linalg.ldl_factor_ex", results="LD pivots info")
+def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
+    """Factors each symmetric matrix A = L D L^T in a batch (..., n, n), or Hermitian ones A = L D L^H with `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 (..., n), are
+    as LAPACK's sytrf and hetrf give them: D has blocks of one or, where pivots are negative, of two. `info`, int32 (...), is 0 or the first zero of D, counted from 1, which with
+    `check_errors` is an error.
+
+    >>> torch.linalg.ldl_factor_ex(torch.tensor([[2., 1.], [1., 3.]])).info
+    tensor(0, dtype=torch.int32)
+    """
+
+
+@_operator("linalg.ldl_factor", results="LD pivots")
+def ldl_factor(input, *, hermitian=False, out=None):
+    """As `linalg.ldl_factor_ex`. A zero of D is an error (LinAlgError) that names its place.
+
+    >>> torch.linalg.ldl_factor(torch.tensor([[2., 1.], [1., 3.]])).pivots
+    tensor([1, 2], dtype=torch.int32)
+    """
+
+
+@_operator("linalg.qr", results="Q R")
+def qr(A, mode="reduced", *, out=None):
+    """Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
+    'complete' Q (..., m, m) and R (..., m, n); 'r' an empty Q. Signs are those of LAPACK's reflections: the diagonal of R is real, and may be negative.
+
+    >>> torch.linalg.qr(torch.tensor([[3.], [4.]])).R
+    tensor([[-5.]])
+    """
+
+
+@_operator("linalg.householder_product")
+def householder_product(input, tau, *, out=None):
+    """The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
+    it; `tau` (..., k) has k <= n scales.
+
+    >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.], [4.]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+
+
+@_operator("linalg.matrix_sqrth")
+def matrix_sqrth(input, *, out=None):
+    """The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
+    give NaN.
+
+    >>> torch.linalg.matrix_sqrth(torch.tensor([[4., 0.], [0., 9.]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+
+
+@_operator("linalg.polar", results="U H")
+def polar(A, *, out=None):
+    """Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+
+    >>> torch.linalg.polar(torch.tensor([[-2.]])).H
+    tensor([[2.]])
+    """
+
+
+@_operator("linalg.det")
+def det(A, *, out=None):
+    """The determinant of each matrix in a batch (..., n, n): (...).
+
+    >>> torch.linalg.det(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor(8.)
+    """
+
+
+@_operator("linalg.slogdet", results="sign logabsdet")
+def slogdet(A, *, out=None):
+    """The determinant of each matrix in a batch (..., n, n) as `sign`, a number of size 1, or 0, and the natural logarithm of its absolute value, which is -inf then.
+
+    >>> torch.linalg.slogdet(torch.tensor([[0., 1.], [1., 0.]])).sign
+    tensor(-1.)
+    """
+
+
+@_operator("linalg.vector_norm")
+def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
+    `dtype` converts elements first.
+
+    >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+
+@_operator("linalg.matrix_norm linalg.matrix_norm.str_ord")
+def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+    """matrix_norm(Tensor input, Number ord, sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)
+    The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
+
+    matrix_norm(Tensor input, str ord="fro", sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)
+    As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
+
+    >>> torch.linalg.matrix_norm(torch.tensor([[1., 2.], [3., 4.]]), 1)
+    tensor(6.)
+    """
+
+
+@_operator("linalg.norm linalg.norm.ord_str")
+def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
+    """norm(Tensor input, Number ord=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
+    A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
+    2-norm over `dim`, or of all elements.
+
+    norm(Tensor input, str ord, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
+    As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
+
+    >>> torch.linalg.norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+
+@_operator("linalg.cond linalg.cond.p_str")
+def cond(input, p=None, *, out=None):
+    """cond(Tensor input, Number p=None)
+    The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
+    product of that norm of a square matrix and of its inverse, inf where there is none.
+
+    cond(Tensor input, str p)
+    As above with the norm 'fro' or 'nuc' of `linalg.matrix_norm`.
+
+    >>> torch.linalg.cond(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor(2.)
+    """
+
+
+@_operator("linalg.matrix_rank linalg.matrix_rank.atol_rtol_tensor linalg.matrix_rank.tol linalg.matrix_rank.tol_tensor")
+def matrix_rank(input, tol=None, *, atol=None, rtol=None, hermitian=False, out=None):
+    """matrix_rank(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)
+    The number of singular values of each matrix in a batch (..., m, n) that are greater than max(`atol`, `rtol` times the largest), int64 (...). `atol` is 0 unless given; `rtol` the dtype's epsilon times
+    max(m, n), or 0 where `atol` is given and positive. With `hermitian` the absolute values of eigenvalues are counted, and the lower triangle read.
+
+    matrix_rank(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
+    As above with tensors that broadcast with the batch.
+
+    matrix_rank(Tensor input, float tol, bool hermitian=False)
+    As above with `tol` for `atol`, and an `rtol` of 0.
+
+    matrix_rank(Tensor input, Tensor tol, bool hermitian=False)
+    As above with a tensor that broadcasts with the batch.
+
+    >>> torch.linalg.matrix_rank(torch.tensor([[1., 2.], [2., 4.]]))
+    tensor(1)
+    """
+
+
+@_operator("linalg.pinv linalg.pinv.atol_rtol_tensor linalg.pinv.rcond linalg.pinv.rcond_tensor")
+def pinv(input, rcond=None, *, atol=None, rtol=None, hermitian=False, out=None):
+    """pinv(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)
+    The pseudoinverse (..., n, m) of each matrix in a batch (..., m, n), of whose singular values those that are not greater than max(`atol`, `rtol` times the largest) count as zero. The defaults, and
+    `hermitian`, are those of `linalg.matrix_rank`.
+
+    pinv(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
+    As above with tensors that broadcast with the batch.
+
+    pinv(Tensor input, float rcond, bool hermitian=False)
+    As above with `rcond` for `rtol`.
+
+    pinv(Tensor input, Tensor rcond, bool hermitian=False)
+    As above with a tensor that broadcasts with the batch.
+
+    >>> torch.linalg.pinv(torch.tensor([[2., 0.], [0., 0.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
+    """
+
+
+@_operator("linalg.solve_ex", results="result info")
+def solve_ex(A, B, *, left=True, check_errors=False, out=None):
+    """The X of A X = B, or of X A = B where `left` is false, for square matrices A (..., n, n). B is matrices, whose batch broadcasts with A's, or vectors: of shape (n), or of A's shape but for
+    the last size. `info`, int32, is 0 for each A, or the first zero pivot, counted from 1, with which X is undefined; with `check_errors` that is an error.
+
+    >>> torch.linalg.solve_ex(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 8.])).result
+    tensor([1., 2.])
+    """
+
+
+@_operator("linalg.solve")
+def solve(A, B, *, left=True, out=None):
+    """As `linalg.solve_ex`, whose X it gives. A singular A is an error (LinAlgError) that names its place in the batch.
+
+    >>> torch.linalg.solve(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 8.]))
+    tensor([1., 2.])
+    """
+
+
+@_operator("linalg.inv_ex", results="inverse info")
+def inv_ex(A, *, check_errors=False, out=None):
+    """The inverse of each matrix in a batch (..., n, n). `info`, int32 (...), is 0, or the first zero pivot, counted from 1, with which the inverse is undefined; with `check_errors` that is an error.
+
+    >>> torch.linalg.inv_ex(torch.tensor([[2., 0.], [0., 4.]])).inverse
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+
+
+@_operator("linalg.inv")
+def inv(A, *, out=None):
+    """As `linalg.inv_ex`, whose inverse it gives. A singular matrix is an error (LinAlgError) that names its place in the batch.
+
+    >>> torch.linalg.inv(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+
+
+@_operator("linalg.solve_triangular")
+def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=None):
+    """The X of A X = B, or of X A = B where `left` is false, for the upper or lower triangle of matrices A (..., n, n), which is all that is read of them; with `unitriangular` not the
+    diagonal, which counts as ones. Batches broadcast. A zero on the diagonal gives infinities and NaN.
+
+    >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [1., 4.]]), torch.tensor([[2.], [9.]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
+
+
+@_operator("linalg.lu_solve")
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+    """The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
+
+    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])), torch.tensor([[2.], [8.]]))
+    tensor([[1.],
+            [2.]])
+    """
+
+
+@_operator("linalg.ldl_solve")
+def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
+    """The X of A X = B for the A that `linalg.ldl_factor` factored into `LD` and `pivots`, with the same `hermitian`. B's batch broadcasts.
+
+    >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.tensor([[2., 0.], [0., 4.]])), torch.tensor([[2.], [8.]]))
+    tensor([[1.],
+            [2.]])
+    """
+
+
+@_operator("linalg.lstsq", results="solution residuals rank singular_values")
+def lstsq(input, b, rcond=None, *, driver=None, out=None):
+    """The X (..., n, k) with the least |A X - B|, and of several the smallest, for matrices A (..., m, n) and B (..., m, k) or vectors (..., m). `driver` is the routine of LAPACK: 'gelsy', which is taken
+    where none is given, by QR with pivots; 'gels' by QR, for matrices of full rank; 'gelsd' and 'gelss' by singular values, of which those up to `rcond` times the largest count as zero
+    (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
+    driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
+
+    >>> torch.linalg.lstsq(torch.tensor([[1.], [1.]]), torch.tensor([[1.], [3.]])).solution
+    tensor([[2.0000]])
+    """
+
+
+@_operator("linalg.eigh", results="eigenvalues eigenvectors")
+def eigh(input, UPLO="L", *, out=None):
+    """Eigenvalues, real and in rising order (..., n), and orthonormal eigenvectors, in columns (..., n, n), of Hermitian matrices (..., n, n) of which the triangle `UPLO` is read. Each vector may be
+    multiplied by any number of size 1; it comes as LAPACK's syevd and heevd give it. Matrices that are not finite are an error (LinAlgError).
+
+    >>> torch.linalg.eigh(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
+    tensor([1., 2.])
+    """
+
+
+@_operator("linalg.eigvalsh")
+def eigvalsh(input, UPLO="L", *, out=None):
+    """The eigenvalues of `linalg.eigh`.
+
+    >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
+    tensor([1., 2.])
+    """
+
+
+@_operator("linalg.eig", results="eigenvalues eigenvectors")
+def eig(input, *, out=None):
+    """Complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, in columns (..., n, n), of square matrices (..., n, n). Vectors have norm 1, and their largest part is real where LAPACK's geev makes it
+    so. Matrices that are not finite are an error (LinAlgError).
+
+    >>> torch.linalg.eig(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
+    tensor([2.+0.j, 1.+0.j])
+    """
+
+
+@_operator("linalg.eigvals")
+def eigvals(input, *, out=None):
+    """The eigenvalues of `linalg.eig`.
+
+    >>> torch.linalg.eigvals(torch.tensor([[0., -1.], [1., 0.]]))
+    tensor([0.+1.j, 0.-1.j])
+    """
+
+
+@_operator("linalg.svd", results="U S Vh")
+def svd(A, full_matrices=True, *, driver=None, out=None):
+    """Factors each matrix A = U diag(S) Vh in a batch (..., m, n): U (..., m, m) and Vh (..., n, n) with orthonormal columns, of which only k = min(m, n) are computed where `full_matrices` is false, and S
+    (..., k), real, not negative and in falling order. A column of U and the row of Vh may both be multiplied by a number of size 1; they come as LAPACK's gesdd gives them. `driver` is for
+    other devices. Matrices that are not finite are an error (LinAlgError).
+
+    >>> torch.linalg.svd(torch.tensor([[3., 0.], [0., 4.]])).S
+    tensor([4., 3.])
+    """
+
+
+@_operator("linalg.svdvals")
+def svdvals(A, *, driver=None, out=None):
+    """The singular values of `linalg.svd`.
+
+    >>> torch.linalg.svdvals(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor([4., 3.])
+    """
+
+
+__all__ = ["matmul", "cross", "diagonal", "vecdot", "multi_dot", "matrix_power", "matrix_exp", "vander", "tensorinv", "tensorsolve", "cholesky_ex", "cholesky", "lu_factor_ex", "lu_factor", "lu", "ldl_factor_ex", "ldl_factor", "qr", "householder_product", "matrix_sqrth", "polar", "det", "slogdet", "vector_norm", "matrix_norm", "norm", "cond", "matrix_rank", "pinv", "solve_ex", "solve", "inv_ex", "inv", "solve_triangular", "lu_solve", "ldl_solve", "lstsq", "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals"]

@@ -1,1 +1,3 @@
 from .gen_linalg import *  # noqa: F403
+
+class LinAlgError(RuntimeError): ...

@@ -64,7 +64,7 @@ def test_arrays_without_dimensions_count_by_their_dtype():
         assert mixed.dtype == torch.float64 and mixed.tolist() == [2.5, -0.5, 4.5]
     assert (INTS * np.array(2, "f4")).dtype == torch.float32 and (torch.tensor(1.5) + half).dtype == torch.float64
     assert (torch.ones(2, dtype=torch.float16) * half).dtype == torch.float16  # as beside a tensor without dimensions
-    assert (INTS == np.array(3)).tolist() == [False, False, True]
+    assert (np.array(3) == INTS).tolist() == [False, False, True]
     with pytest.raises(RuntimeError, match="result type float64 can't be cast to the desired output type int64"):
         INTS.clone().add_(half)
     scalars = (np.float64(1.5), np.float32(1.5), 1.5)

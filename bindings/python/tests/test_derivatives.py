@@ -28,7 +28,7 @@ def test_bessel_functions(name, at_zero):
 
 def test_bessel_functions_of_infinities():
     x = torch.tensor([math.inf, -math.inf, math.nan])
-    assert str(torch.special.i1(x).tolist()) == str(torch.i0(x).tolist()) == "[nan, nan, nan]"
+    assert str(torch.special.i1(x).tolist()) == "[inf, -inf, nan]" and str(torch.i0(x).tolist()) == "[inf, inf, nan]"
     assert str(torch.special.i0e(x).tolist()) == "[0.0, 0.0, nan]" and str(torch.special.i1e(x).tolist()) == "[0.0, -0.0, nan]"
     assert torch.special.i1(torch.tensor([-1, 1])).dtype == torch.float32
 

@@ -141,10 +141,10 @@ func (f form) cParams(i int) []string {
 	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.base(i)] + name}
 }
 
-// cArgName avoids the reserved words of C and C++.
+// cArgName avoids the reserved words of C and C++, and the name of the values of a call.
 func cArgName(name string) string {
 	switch name {
-	case "double", "float", "int", "bool", "default", "signed", "register", "this", "new", "operator":
+	case "a", "double", "float", "int", "bool", "default", "signed", "register", "this", "new", "operator":
 		return name + "_"
 	}
 	return name

@@ -40,7 +40,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.keys() == "" {
 			continue
 		}
-		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}}
+		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}, flows: map[int]bool{}}
 		if own["record"+f.name] {
 			fmt.Fprintf(&table, "\t%s: record%s,\n", f.name, f.name)
 			continue
@@ -422,7 +422,13 @@ func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string,
 // finish writes the test whether the call has a node.
 func (k *compiler) finish(b *strings.Builder, results []string, operands []int) {
 	self := k.param(operands[0]).name
-	list := strings.Join(results, ", ")
+	flowing := slices.Clone(results)
+	for i := range results {
+		if len(results) > 1 && !k.flows[i] {
+			flowing[i] = "nil" // no gradient comes to it
+		}
+	}
+	list := strings.Join(flowing, ", ")
 	if len(k.op.Returns) == 1 && k.op.Returns[0].Type.List {
 		list += "..."
 	}

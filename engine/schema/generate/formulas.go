@@ -40,6 +40,7 @@ type compiler struct {
 	helpers  map[string]*function
 	uses     map[string]bool   // operands and results that the formula in hand reads elements of
 	captured map[string]string // what is read before the call, by variable
+	flows    map[int]bool      // results whose gradients formulas read
 }
 
 func plain(code, typ string) expression { return expression{code: code, typ: typ} }
@@ -139,6 +140,7 @@ func (k *compiler) name(name string) expression {
 	for at, r := range k.op.Returns {
 		switch {
 		case name == "grad" && len(k.op.Returns) == 1, name == "grad_"+r.Name:
+			k.flows[at] = true
 			return plain(fmt.Sprintf("s.grad(%d)", at), tensorType)
 		case name == "has_grad_"+r.Name:
 			return plain(fmt.Sprintf("s.has(%d)", at), "bool")
@@ -186,6 +188,7 @@ var attributes = map[string]expression{
 	"sizes":      plain("%s.Sizes()", "[]int64"),
 	"strides":    plain("%s.Strides()", "[]int64"),
 	"offset":     plain("%s.Offset()", "int64"),
+	"number":     plain("%s.IsWrappedNumber()", "bool"),
 	"dim":        plain("int64(%s.Dim())", "int64"),
 	"numel":      plain("%s.Numel()", "int64"),
 	"dtype":      plain("%s.DType()", "dtype.DType"),

@@ -21,7 +21,7 @@ func compilerOf(t *testing.T) *compiler {
 		return params
 	}
 	return &compiler{
-		op: ops[0], uses: map[string]bool{}, captured: map[string]string{},
+		op: ops[0], uses: map[string]bool{}, captured: map[string]string{}, flows: map[int]bool{},
 		f: &function{name: "Op", params: []param{{"self", tensorType}, {"alpha", scalarType}, {"dim", "[]int64"}, {"tensors", tensorsType}}, results: []string{tensorType, "error"}},
 		ops: map[string]*function{
 			"exp": {name: "Exp", params: tensors(2), results: []string{tensorType, "error"}}, // the first is its output

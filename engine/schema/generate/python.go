@@ -351,7 +351,7 @@ func (c *code) function(f *pyFunction) {
 	var names, results []string
 	for _, v := range f.overloads {
 		names = append(names, v.op.ID())
-		if len(v.op.Returns) > 1 {
+		if len(v.op.Returns) > 1 && !v.op.Python.Tuple {
 			results = nil
 			for _, r := range v.op.Returns {
 				results = append(results, r.Name)

@@ -1,0 +1,475 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// The derivatives of factorizations follow M. Giles, An extended collection of matrix derivative results (2008), I. Murray, Differentiation
+// of the Cholesky decomposition (2016), S. F. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), and
+// G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
+
+func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Matmul(nil, a, b)) }
+
+func (s *steps) lower(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
+	return s.keep(s.c.Tril(nil, t, diagonal))
+}
+
+func (s *steps) upper(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
+	return s.keep(s.c.Triu(nil, t, diagonal))
+}
+
+func (s *steps) triangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
+	return s.keep(s.c.LinalgSolveTriangular(nil, a, b, upper, left, unit))
+}
+
+// solved is the X of A X = B, whatever A is.
+func (s *steps) solved(a, b *tensor.Tensor, left bool) *tensor.Tensor {
+	x, info, err := s.c.LinalgSolveEx(nil, nil, a, b, left, false)
+	s.Keep(info, nil)
+	return s.keep(x, err)
+}
+
+func (s *steps) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.Diagonal(t, 0, -2, -1))
+}
+
+// column and row are a vector, or each of a batch, as matrices.
+func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Unsqueeze(nil, t, -1)) }
+func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Unsqueeze(nil, t, -2)) }
+
+// onDiagonal are matrices that are zero beside the diagonal.
+func (s *steps) onDiagonal(t *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.DiagEmbed(t, 0, -2, -1))
+}
+
+// plus is a sum of which parts may be missing.
+func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return s.add(a, b)
+}
+
+// firsts is the part of t before position n along dim, and rest what follows.
+func (s *steps) firsts(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+	return s.keep(s.c.Narrow(t, dim, 0, n))
+}
+
+func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+	size := t.Sizes()[int64(t.Dim())+dim]
+	return s.keep(s.c.Narrow(t, dim, n, size-n))
+}
+
+// has tells whether a gradient of result i has come, which is asked before it is taken for zeros.
+func (s *steps) has(i int) bool { return s.given[i] != nil }
+
+// matrixSizes are the sizes of the matrices in a batch.
+func matrixSizes(t *tensor.Tensor) (rows, columns int64) {
+	n := t.Dim()
+	return t.Sizes()[n-2], t.Sizes()[n-1]
+}
+
+// choleskyGradient is that of A = L L^H.
+func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Tensor {
+	if upper {
+		grad, l = s.adjointOf(grad), s.adjointOf(l)
+	}
+	inner := s.lower(s.times(s.adjointOf(l), grad), 0)
+	inner = s.mul(s.add(inner, s.adjointOf(s.lower(inner, -1))), s.float(0.5))
+	return s.triangular(s.adjointOf(l), s.triangular(l, inner, false, false, false), true, true, false)
+}
+
+// luFactorGradient is that of A = P L U, of which wide and tall matrices have a part that is not square.
+func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor {
+	m, n := matrixSizes(lu)
+	k := min(m, n)
+	p := s.permutationOf(lu, pivots, m)
+	square := s.firsts(s.firsts(lu, -2, k), -1, k)
+	lower := s.add(s.lower(square, -1), s.keep(s.c.Eye(nil, k, lu.DType(), tensor.NoLayout, lu.Device())))
+	upper := s.upper(square, 0)
+	corner := s.firsts(s.firsts(grad, -2, k), -1, k)
+	inner := s.times(s.adjointOf(lower), s.lower(corner, -1))
+	outer := s.times(s.upper(corner, 0), s.adjointOf(upper))
+	back := func(inner *tensor.Tensor) *tensor.Tensor {
+		inner = s.triangular(s.adjointOf(upper), inner, false, false, false)
+		return s.triangular(s.adjointOf(lower), inner, true, true, true)
+	}
+	switch {
+	case m < n:
+		side := s.rest(grad, -1, k)
+		inner = s.sub(inner, s.times(side, s.adjointOf(s.rest(lu, -1, k))))
+		made := back(s.add(s.lower(inner, -1), s.upper(outer, 0)))
+		return s.times(p, s.joined(-1, made, s.triangular(s.adjointOf(lower), side, true, true, true)))
+	case m > n:
+		below := s.rest(grad, -2, k)
+		outer = s.sub(outer, s.times(s.adjointOf(s.rest(lu, -2, k)), below))
+		made := back(s.add(s.lower(inner, -1), s.upper(outer, 0)))
+		return s.times(p, s.joined(-2, made, s.triangular(s.adjointOf(upper), below, false, false, false)))
+	}
+	return s.times(p, back(s.add(s.lower(inner, -1), s.upper(outer, 0))))
+}
+
+func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor {
+	p, l, u, err := s.c.LuUnpack(nil, nil, nil, lu, pivots, false, true)
+	s.Keep(l, nil)
+	s.Keep(u, nil)
+	return s.keep(p, err)
+}
+
+// choleskySolveGradient and choleskyInverseGradient are in the factor L of A = L L^H, all of whose elements count, as in PyTorch.
+func (s *steps) choleskySolveGradient(grad, l, x *tensor.Tensor, upper bool) *tensor.Tensor {
+	inner := s.times(s.keep(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
+	return s.besideFactor(s.add(inner, s.adjointOf(inner)), l, upper)
+}
+
+func (s *steps) choleskyInverseGradient(grad, l, inverse *tensor.Tensor, upper bool) *tensor.Tensor {
+	inner := s.add(grad, s.adjointOf(grad))
+	return s.besideFactor(s.times(inverse, s.times(inner, inverse)), l, upper)
+}
+
+func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor {
+	if upper {
+		return s.neg(s.times(l, inner))
+	}
+	return s.neg(s.times(inner, l))
+}
+
+// solveGradientOfA and solveGradientOfB are those of A X = B or X A = B; vectors count as columns.
+func (s *steps) solveGradientOfB(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
+	if x.Dim() < a.Dim() {
+		return s.keep(s.c.SqueezeDim(nil, s.solved(s.adjointOf(a), s.column(grad), left), -1))
+	}
+	return s.solved(s.adjointOf(a), grad, left)
+}
+
+func (s *steps) solveGradientOfA(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
+	if x.Dim() < a.Dim() {
+		grad, x = s.column(grad), s.column(x)
+	}
+	return s.neg(s.outward(s.solved(s.adjointOf(a), grad, left), x, left))
+}
+
+// outward is the product of gradients and solutions that is like A.
+func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
+	if left {
+		return s.times(grad, s.adjointOf(x))
+	}
+	return s.times(s.adjointOf(x), grad)
+}
+
+func (s *steps) inverseGradient(grad, inverse *tensor.Tensor) *tensor.Tensor {
+	turned := s.adjointOf(inverse)
+	return s.neg(s.times(s.times(turned, grad), turned))
+}
+
+func (s *steps) triangularGradientOfB(grad, a *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
+	return s.triangular(s.adjointOf(a), grad, !upper, left, unit)
+}
+
+func (s *steps) triangularGradientOfA(grad, a, x *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
+	made := s.neg(s.outward(s.triangularGradientOfB(grad, a, upper, left, unit), x, left))
+	diagonal := int64(0)
+	if unit {
+		diagonal = 1
+	}
+	if upper {
+		return s.upper(made, diagonal)
+	}
+	return s.lower(made, -diagonal)
+}
+
+// qrGradient is that of A = Q R; what is beside a square A is Q times the rest of R.
+func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, mode string) *tensor.Tensor {
+	m, n := q.Sizes()[max(q.Dim()-2, 0)], r.Sizes()[r.Dim()-1]
+	switch {
+	case mode == "r":
+		s.check(status.Runtimef("linalg.qr: the derivative depends on Q, which mode='r' does not compute; take mode='reduced'"))
+	case mode == "complete" && m > n:
+		s.check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; take mode='reduced'", m, n))
+	}
+	if m >= n {
+		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
+	}
+	right := s.rest(gradR, -1, m)
+	y := s.times(q, s.rest(r, -1, m))
+	gradQ = s.add(gradQ, s.times(y, s.adjointOf(right)))
+	left := s.squareQR(true, hasR, gradQ, s.firsts(gradR, -1, m), q, s.firsts(r, -1, m))
+	return s.joined(-1, left, s.times(q, right))
+}
+
+func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *tensor.Tensor {
+	var inner, made *tensor.Tensor
+	if hasR {
+		inner = s.times(gradR, s.adjointOf(r))
+	}
+	if hasQ {
+		made = gradQ
+		inner = s.plus(inner, s.neg(s.times(s.adjointOf(q), gradQ)))
+	}
+	inner = s.upper(inner, 0)
+	inner = s.add(inner, s.adjointOf(s.upper(inner, 1)))
+	// Of the diagonal, the real part counts.
+	if inner.DType().IsComplex() {
+		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.keep(s.c.Imag(s.diagonalOf(inner))), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
+	}
+	made = s.plus(made, s.times(q, inner))
+	return s.triangular(s.adjointOf(r), made, false, false, false)
+}
+
+// reflections are the vectors v of reflections 1 - tau v v^H, in columns.
+func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
+	m, n := matrixSizes(input)
+	return s.add(s.lower(input, -1), s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
+}
+
+// householderOf is the first columns of a product of reflections. Zeros that come of the input make it one that depends on it where
+// there are no reflections too.
+func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
+	m, n := matrixSizes(input)
+	ones := s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
+	ones = s.keep(s.c.Expand(ones, slices.Clone(input.Sizes()), false))
+	return s.reflected(s.reflections(input), tau, s.add(ones, s.upper(s.lower(input, -1), 0)), false)
+}
+
+// reflectedOf multiplies other by a product of reflections.
+func (s *steps) reflectedOf(input, tau, other *tensor.Tensor, left, adjoint bool) *tensor.Tensor {
+	v := s.reflections(input)
+	if left {
+		return s.reflected(v, tau, other, adjoint)
+	}
+	return s.adjointOf(s.reflected(v, tau, s.adjointOf(other), !adjoint))
+}
+
+func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Tensor {
+	count := tau.Sizes()[tau.Dim()-1]
+	if adjoint {
+		tau = s.conj(tau)
+	}
+	for i := range count {
+		if !adjoint {
+			i = count - 1 - i
+		}
+		column := s.keep(s.c.Narrow(v, -1, i, 1))
+		scale := s.column(s.keep(s.c.Narrow(tau, -1, i, 1)))
+		other = s.sub(other, s.times(s.mul(column, scale), s.times(s.adjointOf(column), other)))
+	}
+	return other
+}
+
+// apart are the differences of a vector's elements, row by column, with ones on the diagonal.
+func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
+	differences := s.sub(s.row(values), s.column(values))
+	n := values.Sizes()[values.Dim()-1]
+	return s.add(differences, s.keep(s.c.Eye(nil, n, values.DType(), tensor.NoLayout, values.Device())))
+}
+
+// emptied is t with a diagonal of zeros.
+func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
+	return s.add(s.lower(t, -1), s.upper(t, 1))
+}
+
+func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors, values, vectors *tensor.Tensor) *tensor.Tensor {
+	var inner *tensor.Tensor
+	if hasVectors {
+		// Vectors that stay orthonormal turn by skew matrices alone.
+		along := s.times(s.adjointOf(vectors), gradVectors)
+		turn := s.div(s.sub(along, s.adjointOf(along)), s.int(2))
+		inner = s.emptied(s.div(turn, s.apart(values)))
+	}
+	if hasValues {
+		if inner == nil {
+			return s.times(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors))
+		}
+		inner = s.add(inner, s.onDiagonal(gradValues))
+	}
+	return s.times(s.times(vectors, inner), s.adjointOf(vectors))
+}
+
+// eigGradient is that of A V = V diag(L), with vectors of norm 1.
+func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, gradVectors, values, vectors *tensor.Tensor) *tensor.Tensor {
+	turned := s.adjointOf(vectors)
+	var inner *tensor.Tensor
+	if hasVectors {
+		along := s.times(turned, gradVectors)
+		scale := s.cast(s.real(s.diagonalOf(along)), along.DType())
+		along = s.sub(along, s.times(turned, s.mul(vectors, s.row(scale))))
+		inner = s.emptied(s.div(along, s.apart(s.conj(values))))
+	}
+	if hasValues {
+		inner = s.plus(inner, s.onDiagonal(gradValues))
+	}
+	made := s.solved(turned, s.times(inner, turned), true)
+	if complexes {
+		return made
+	}
+	return s.real(made)
+}
+
+// svdGradient is that of A = U diag(S) Vh; of vectors beyond the singular values none depend on A smoothly.
+func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, values, vh *tensor.Tensor) *tensor.Tensor {
+	m, _ := matrixSizes(u)
+	_, n := matrixSizes(vh)
+	k := values.Sizes()[values.Dim()-1]
+	u, vh = s.firsts(u, -1, k), s.firsts(vh, -2, k)
+	if !hasU && !hasVh {
+		return s.times(s.mul(u, s.row(gradS)), vh)
+	}
+	squares := s.apart(s.mul(values, values))
+	var inner, left, right *tensor.Tensor
+	if hasS {
+		inner = s.onDiagonal(gradS)
+	}
+	skew := func(t *tensor.Tensor) *tensor.Tensor { return s.sub(t, s.adjointOf(t)) }
+	if hasU {
+		gradU = s.firsts(gradU, -1, k)
+		left = s.times(s.adjointOf(u), gradU)
+		turn := skew(left)
+		inner = s.plus(inner, s.mul(s.emptied(s.div(turn, squares)), s.row(values)))
+		if turn.DType().IsComplex() {
+			inner = s.add(inner, s.onDiagonal(s.div(s.diagonalOf(turn), s.mul(values, s.int(2)))))
+		}
+	}
+	if hasVh {
+		gradVh = s.firsts(gradVh, -2, k)
+		right = s.times(gradVh, s.adjointOf(vh))
+		inner = s.plus(inner, s.mul(s.column(values), s.emptied(s.div(skew(s.adjointOf(right)), squares))))
+		if !hasU && right.DType().IsComplex() {
+			inner = s.sub(inner, s.onDiagonal(s.div(s.diagonalOf(skew(s.adjointOf(right))), s.mul(values, s.int(2)))))
+		}
+	}
+	made := s.times(u, inner)
+	if hasU && m > k {
+		made = s.add(made, s.div(s.sub(gradU, s.times(u, left)), s.row(values)))
+	}
+	made = s.times(made, vh)
+	if hasVh && n > k {
+		made = s.add(made, s.times(u, s.div(s.sub(gradVh, s.times(right, vh)), s.column(values))))
+	}
+	return made
+}
+
+// eigvalshOf, eigvalsOf and svdvalsOf are values with the vectors that their derivatives need.
+func (s *steps) eigvalshOf(self *tensor.Tensor, uplo string) *tensor.Tensor {
+	values, vectors, err := s.c.LinalgEigh(nil, nil, self, uplo)
+	s.Keep(vectors, nil)
+	return s.keep(values, err)
+}
+
+func (s *steps) eigvalsOf(self *tensor.Tensor) *tensor.Tensor {
+	values, vectors, err := s.c.LinalgEig(nil, nil, self)
+	s.Keep(vectors, nil)
+	return s.keep(values, err)
+}
+
+func (s *steps) svdvalsOf(a *tensor.Tensor) *tensor.Tensor {
+	u, values, vh, err := s.c.LinalgSvd(nil, nil, nil, a, false, "")
+	s.Keep(u, nil)
+	s.Keep(vh, nil)
+	return s.keep(values, err)
+}
+
+// detGradient is the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
+func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
+	n := a.Sizes()[a.Dim()-1]
+	spread := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.onDiagonal(s.keep(s.c.Expand(s.column(t), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
+	}
+	if s.record {
+		return s.solved(s.adjointOf(a), spread(s.mul(grad, s.conj(det))), true)
+	}
+	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
+	s.Keep(pivots, nil)
+	s.Keep(info, nil)
+	s.keep(lu, err)
+	diagonal := s.diagonalOf(lu)
+	zero := s.isZero(diagonal)
+	tiny := s.cast(s.mul(zero, s.float(a.DType().Epsilon())), a.DType())
+	nearby := s.add(lu, s.onDiagonal(tiny))
+	// Where no pivot is zero, the determinant is what it was.
+	product := s.keep(s.c.Prod(nil, s.add(diagonal, tiny), ops.Int(-1), false, dtype.None))
+	places := s.keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
+	odd := s.keep(s.c.Remainder(nil, s.keep(s.c.Sum(nil, s.keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
+	det = s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
+	return s.keep(s.c.LinalgLuSolve(nil, nearby, pivots, spread(s.mul(grad, s.conj(det))), true, true))
+}
+
+// slogdetGradient is that of log det A, whose imaginary part turns the sign.
+func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
+	scale := gradLog
+	if a.DType().IsComplex() {
+		turn := s.neg(s.keep(s.c.Imag(s.mul(s.conj(gradSign), sign))))
+		scale = s.keep(s.c.ComplexParts(nil, gradLog, turn))
+	}
+	wide := s.keep(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false))
+	return s.solved(s.adjointOf(a), s.onDiagonal(wide), true)
+}
+
+// pinvGradient is that of the pseudoinverse P of A, in A.
+func (s *steps) pinvGradient(grad, p, a *tensor.Tensor) *tensor.Tensor {
+	turned, ph := s.adjointOf(grad), s.adjointOf(p)
+	made := s.neg(s.times(s.times(ph, grad), ph))
+	left := s.times(s.times(turned, p), ph)
+	made = s.add(made, s.sub(left, s.times(a, s.times(p, left))))
+	right := s.times(ph, s.times(p, turned))
+	return s.add(made, s.sub(right, s.times(s.times(right, p), a)))
+}
+
+// lstsqGradientOfA and lstsqGradientOfB take the solution for the product of the pseudoinverse and B. Sums of squares that are left, which
+// are smallest for the solution, depend on A and B alone.
+func (s *steps) lstsqGradientOfA(hasX, hasRest bool, gradX, gradRest, a, b, x *tensor.Tensor) *tensor.Tensor {
+	if x.Dim() < a.Dim() {
+		gradX, b, x = s.column(gradX), s.column(b), s.column(x)
+	}
+	var made *tensor.Tensor
+	if hasX {
+		made = s.pinvGradient(s.times(gradX, s.adjointOf(b)), s.pinvOf(a), a)
+	}
+	if hasRest && gradRest.Numel() > 0 {
+		made = s.plus(made, s.times(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
+	}
+	return made
+}
+
+func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *tensor.Tensor) *tensor.Tensor {
+	vector := x.Dim() < a.Dim()
+	if vector {
+		gradX, b, x = s.column(gradX), s.column(b), s.column(x)
+	}
+	var made *tensor.Tensor
+	if hasX {
+		made = s.times(s.adjointOf(s.pinvOf(a)), gradX)
+	}
+	if hasRest && gradRest.Numel() > 0 {
+		made = s.plus(made, s.neg(s.restGradient(gradRest, a, b, x)))
+	}
+	if vector && made != nil {
+		return s.keep(s.c.SqueezeDim(nil, made, -1))
+	}
+	return made
+}
+
+// restGradient is that of the squares of A X - B, in A X.
+func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
+	return s.mul(s.sub(s.times(a, x), b), s.mul(s.row(grad), s.int(2)))
+}
+
+func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.LinalgPinv(nil, a, nil, nil, false))
+}
+
+// matrixExpGradient is a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
+func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
+	n, _ := matrixSizes(self)
+	turned := s.adjointOf(self)
+	blocks := s.joined(-2, s.joined(-1, turned, grad), s.joined(-1, s.zerosLike(turned), turned))
+	made := s.keep(s.c.LinalgMatrixExp(blocks))
+	return s.rest(s.firsts(made, -2, n), -1, n)
+}

@@ -1,0 +1,96 @@
+package blas
+
+// #include "lapack.h"
+// #include <stdlib.h>
+// #cgo noescape lt_lapack_run
+// #cgo nocallback lt_lapack_run
+import "C"
+
+import (
+	"math"
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// letters begin the names of the routines for the dtypes of types.
+const letters = "sdcz"
+
+// routines are the addresses of routines by name.
+var routines sync.Map
+
+// Routine is the address of a routine of LAPACK or BLAS for dtype d, which OpenBLAS must serve: getrf is dgetrf for float64.
+func Routine(d dtype.DType, name string) uintptr {
+	name = letters[types[d]:types[d]+1] + name
+	if found, ok := routines.Load(name); ok {
+		return found.(uintptr)
+	}
+	text := C.CString("scipy_" + name + "_64_")
+	defer C.free(unsafe.Pointer(text))
+	found := uintptr(C.lt_lapack_find(text))
+	routines.Store(name, found)
+	return found
+}
+
+// Argument is an argument of a routine: the address of what the routine reads or writes, or a value.
+type Argument struct {
+	bits  uint64
+	value bool
+}
+
+// At is the address of an array.
+func At(address unsafe.Pointer) Argument { return Argument{bits: uint64(uintptr(address))} }
+
+// Int is an integer.
+func Int(v int64) Argument { return Argument{uint64(v), true} }
+
+// Letter is a text of one character.
+func Letter(c byte) Argument { return Argument{uint64(c), true} }
+
+// Real is a real number as routines for dtype d have it.
+func Real(d dtype.DType, v float64) Argument {
+	if d.ToReal() == dtype.Float32 {
+		return Argument{uint64(math.Float32bits(float32(v))), true}
+	}
+	return Argument{math.Float64bits(v), true}
+}
+
+// Call is a call of a routine, which may be made many times with other addresses. It mirrors lt_lapack_call.
+type Call struct {
+	routine   uintptr
+	values    uint64
+	count     int64
+	arguments [C.LT_LAPACK_ARGUMENTS]uint64
+}
+
+// The two must agree to the byte.
+var _ [unsafe.Sizeof(Call{}) - C.sizeof_lt_lapack_call]struct{}
+var _ [C.sizeof_lt_lapack_call - unsafe.Sizeof(Call{})]struct{}
+
+// NewCall is a call of the routine called name for dtype d.
+func NewCall(d dtype.DType, name string, arguments ...Argument) *Call {
+	c := &Call{routine: Routine(d, name), count: int64(len(arguments))}
+	for i, a := range arguments {
+		c.Set(i, a)
+	}
+	return c
+}
+
+// Set changes argument i.
+func (c *Call) Set(i int, a Argument) {
+	c.arguments[i] = a.bits
+	c.values &^= 1 << i
+	if a.value {
+		c.values |= 1 << i
+	}
+}
+
+// Run makes the call on the caller's thread.
+func (c *Call) Run() { C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c))) }
+
+// Result is what the routine wrote to argument i, an integer.
+func (c *Call) Result(i int) int64 { return int64(c.arguments[i]) }
+
+// Info is what the routine wrote to its last argument: 0, or what went wrong.
+func (c *Call) Info() int64 { return c.Result(int(c.count) - 1) }

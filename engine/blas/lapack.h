@@ -1,0 +1,22 @@
+// Routines of LAPACK, found by name in the library that blas.c opened.
+#ifndef LIBTENSOR_LAPACK_H
+#define LIBTENSOR_LAPACK_H
+
+#include <stdint.h>
+
+enum { LT_LAPACK_ARGUMENTS = 20 };
+
+// A call: Fortran takes the addresses of all arguments. An argument is an address, or, where its bit in values
+// is set, a value of which the address is given, and which the routine may change.
+typedef struct {
+  uintptr_t routine;
+  uint64_t values;
+  int64_t count;
+  uint64_t arguments[LT_LAPACK_ARGUMENTS];
+} lt_lapack_call;
+
+// The address of a routine, 0 where there is none.
+uintptr_t lt_lapack_find(const char *name);
+void lt_lapack_run(lt_lapack_call *c);
+
+#endif

@@ -1,0 +1,106 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// matrixSizes are the sizes of the matrices in a batch, batchOf those before.
+func matrixSizes(t *tensor.Tensor) (rows, columns int64) {
+	s := t.Sizes()
+	return s[len(s)-2], s[len(s)-1]
+}
+
+func batchOf(t *tensor.Tensor) []int64 { return t.Sizes()[:t.Dim()-2] }
+
+func sized(batch []int64, last ...int64) []int64 { return append(slices.Clone(batch), last...) }
+
+// finished hands results over, or writes them to outs.
+func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+	return ops.Finish(&s.Scope, names, outs, made...)
+}
+
+// checkInfo refuses what could not be factored or solved.
+func (s *scope) checkInfo(info *tensor.Tensor, why ops.Failure) {
+	s.Do(func() error { return ops.CheckInfo(s.Op, info, why) })
+}
+
+// two and three keep what steps with several results make.
+func (s *scope) two(f func() (*tensor.Tensor, *tensor.Tensor, error)) (a, b *tensor.Tensor) {
+	if s.Err != nil {
+		return nil, nil
+	}
+	a, b, err := f()
+	return s.Keep(a, err), s.Keep(b, nil)
+}
+
+func (s *scope) three(f func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)) (a, b, c *tensor.Tensor) {
+	if s.Err != nil {
+		return nil, nil, nil
+	}
+	a, b, c, err := f()
+	return s.Keep(a, err), s.Keep(b, nil), s.Keep(c, nil)
+}
+
+// turned views matrices with rows for columns, adjoint conjugates them too.
+func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, -2, -1) })
+}
+
+func (s *scope) adjoint(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err == nil && t.DType().IsComplex() {
+		t = s.view(s.c.Conj, t)
+	}
+	return s.turned(t)
+}
+
+func (s *scope) matmul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Matmul, a, b) }
+
+// narrowed views the first n positions along dim.
+func (s *scope) narrowed(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, dim, 0, n) })
+}
+
+func (s *scope) unsqueezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, t, dim) })
+}
+
+func (s *scope) picked(t *tensor.Tensor, dim, index int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, dim, index) })
+}
+
+func (s *scope) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Diagonal(t, 0, -2, -1) })
+}
+
+func (s *scope) zerosLike(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		if _, err := shape.Numel(s.Op, sizes); err != nil {
+			return nil, err
+		}
+		return s.c.Zeros(nil, sizes, d, tensor.NoLayout, t.Device())
+	})
+}
+
+// identity is the n x n matrix with ones on the diagonal.
+func (s *scope) identity(d dtype.DType, dev device.Device, n int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Eye(nil, n, d, tensor.NoLayout, dev) })
+}
+
+// wideEnough is t in the dtype that it is computed in.
+func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor { return s.cast(t, t.DType().Compute()) }
+
+func (s *scope) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Gt, a, b) }
+
+func (s *scope) largest(t *tensor.Tensor, keepdim bool, dims ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, dims, keepdim) })
+}
+
+func (s *scope) least(t *tensor.Tensor, keepdim bool, dims ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, t, dims, keepdim) })
+}

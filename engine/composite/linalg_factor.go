@@ -1,0 +1,192 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// LinalgCholesky is the Cholesky factor of matrices that have one.
+func LinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	return choleskyOf(c, "linalg.cholesky", out, self, upper)
+}
+
+// Cholesky is LinalgCholesky.
+func Cholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	return choleskyOf(c, "cholesky", out, self, upper)
+}
+
+func choleskyOf(c aten.Ctx, op string, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	l, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
+		return c.LinalgCholeskyEx(nil, nil, self, upper, false)
+	})
+	s.checkInfo(info, ops.NotDefinite)
+	r, err := s.finished(nil, []*tensor.Tensor{out}, l)
+	return r[0], err
+}
+
+// LinalgLuFactor factors A = P L U for matrices that can be solved with.
+func LinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "linalg.lu_factor")
+	defer s.Close()
+	lu, pivots, info := s.factors(a, pivot)
+	s.checkInfo(info, ops.SingularLU)
+	r, err := s.finished([]string{"LU", "pivots"}, []*tensor.Tensor{outLU, outPivots}, lu, pivots)
+	return r[0], r[1], err
+}
+
+func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
+	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+		return s.c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
+	})
+}
+
+// LinalgLu factors A = P L U.
+func LinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "linalg.lu")
+	defer s.Close()
+	lu, pivots, _ := s.factors(a, pivot)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	p, l, u := s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+		return c.LuUnpack(nil, nil, nil, lu, pivots, true, true)
+	})
+	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
+	return r[0], r[1], r[2], err
+}
+
+// LuUnpack takes what LinalgLuFactor gives apart.
+func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	const op = "lu_unpack"
+	if err := ops.CheckMatrices(op, "LU_data", lu); err != nil {
+		return nil, nil, nil, err
+	}
+	m, n := matrixSizes(lu)
+	k := min(m, n)
+	if want := sized(batchOf(lu), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
+		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots to have shape %v, as lu_factor gives it for LU_data of shape %v, got %v", op, want, lu.Sizes(), pivots.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	none := s.empty(lu, lu.DType(), 0)
+	p, l, u := none, none, none
+	if unpackData {
+		below := s.narrowed(lu, -1, k)
+		below = s.Step(func() (*tensor.Tensor, error) { return c.Tril(nil, below, -1) })
+		above := s.narrowed(lu, -2, k)
+		u = s.rowMajor(s.Step(func() (*tensor.Tensor, error) { return c.Triu(nil, above, 0) }))
+		ones := s.Step(func() (*tensor.Tensor, error) { return c.EyeM(nil, m, k, lu.DType(), tensor.NoLayout, lu.Device()) })
+		l = s.rowMajor(s.add(below, ones))
+	}
+	if unpackPivots {
+		order := s.unsqueezed(s.permutation(pivots, m), -2)
+		blank := s.zerosLike(lu, lu.DType(), sized(batchOf(lu), m, m)...)
+		p = s.Step(func() (*tensor.Tensor, error) { return c.ScatterValue(nil, blank, -2, order, dtype.IntScalar(1)) })
+	}
+	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
+	return r[0], r[1], r[2], err
+}
+
+// permutation is the order of n rows that exchanges lead to.
+func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.PivotsPermutation(pivots, n) })
+}
+
+// LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
+func LinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "linalg.ldl_factor")
+	defer s.Close()
+	ld, pivots, info := s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+		return c.LinalgLdlFactorEx(nil, nil, nil, self, hermitian, false)
+	})
+	s.checkInfo(info, ops.SingularLDL)
+	r, err := s.finished([]string{"LD", "pivots"}, []*tensor.Tensor{outLD, outPivots}, ld, pivots)
+	return r[0], r[1], err
+}
+
+// Qr factors A = Q R, reduced where some is set.
+func Qr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "qr")
+	defer s.Close()
+	mode := "complete"
+	if some {
+		mode = "reduced"
+	}
+	q, r := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgQr(nil, nil, self, mode) })
+	made, err := s.finished([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, q, r)
+	return made[0], made[1], err
+}
+
+// Svd factors A = U diag(S) V^H.
+func Svd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "svd")
+	defer s.Close()
+	if err := ops.CheckMatrices(s.Op, "input", self); err != nil {
+		return nil, nil, nil, err
+	}
+	var u, values, v *tensor.Tensor
+	if computeUV {
+		u, values, v = s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+			return c.LinalgSvd(nil, nil, nil, self, !some, "")
+		})
+		v = s.resolved(s.adjoint(v))
+	} else {
+		m, n := matrixSizes(self)
+		values = s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
+		u, v = s.zerosLike(self, self.DType(), sized(batchOf(self), m, m)...), s.zerosLike(self, self.DType(), sized(batchOf(self), n, n)...)
+	}
+	r, err := s.finished([]string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
+	return r[0], r[1], r[2], err
+}
+
+// resolved is a tensor that is no view.
+func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
+}
+
+// spectrum is A = V diag(values) V^H.
+func (s *scope) spectrum(self *tensor.Tensor) (values, vectors *tensor.Tensor) {
+	return s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.c.LinalgEigh(nil, nil, self, "L") })
+}
+
+// singular is A = U diag(values) Vh, reduced.
+func (s *scope) singular(self *tensor.Tensor) (u, values, vh *tensor.Tensor) {
+	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+		return s.c.LinalgSvd(nil, nil, nil, self, false, "")
+	})
+}
+
+// scaledColumns is V diag(values), scaledBack that times V^H.
+func (s *scope) scaledColumns(vectors, values *tensor.Tensor) *tensor.Tensor {
+	return s.mul(vectors, s.unsqueezed(values, -2))
+}
+
+func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
+	return s.matmul(s.scaledColumns(vectors, values), s.adjoint(vectors))
+}
+
+// LinalgMatrixSqrth is the root of Hermitian matrices without negative eigenvalues.
+func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "linalg.matrix_sqrth")
+	defer s.Close()
+	values, vectors := s.spectrum(self)
+	roots := s.Unary(c.Sqrt, values)
+	return s.result(out, s.cast(s.scaledBack(vectors, roots), self.DType()))
+}
+
+// LinalgPolar factors A = U H into a part with orthonormal columns, or rows, and a Hermitian part without negative eigenvalues.
+func LinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "linalg.polar")
+	defer s.Close()
+	w, values, vh := s.singular(a)
+	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values))
+	return r[0], r[1], err
+}

@@ -1,0 +1,498 @@
+package composite
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// vectorNorm is the norm of order p over dims, or of all elements where these are nil.
+func (s *scope) vectorNorm(t *tensor.Tensor, p float64, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.LinalgVectorNorm(nil, t, dtype.FloatScalar(p), dims, keepdim, d)
+	})
+}
+
+// order is the norm of matrices: a number, or fro or nuc.
+type order struct {
+	p    float64
+	name string
+}
+
+// checkNormed refuses what no norm is computed of, or in.
+func checkNormed(op string, self *tensor.Tensor, d dtype.DType) error {
+	switch {
+	case self.DType().Category() < dtype.Floating:
+		return status.NotImplementedf("%s: expected a floating point or complex tensor as input, got %v", op, self.DType())
+	case d == dtype.None:
+		return nil
+	case d.Category() < dtype.Floating:
+		return status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
+	case self.DType().IsComplex() && !d.IsComplex():
+		return status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
+	}
+	return nil
+}
+
+// matrixNorm is the norm of the matrices in two dimensions.
+func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
+	if s.Err = checkNormed(s.Op, self, d); s.Err != nil {
+		return nil
+	}
+	if self.Dim() < 2 {
+		s.Fail(status.Runtimef("%s: the input tensor A must have at least 2 dimensions, got shape %v", s.Op, self.Sizes()))
+		return nil
+	}
+	if len(dims) != 2 {
+		s.Fail(status.Runtimef("%s: dim must be two dimensions, got %v", s.Op, dims))
+		return nil
+	}
+	var at [2]int64
+	for i, dim := range dims {
+		wrapped, err := shape.WrapDim(s.Op, dim, self.Dim())
+		if s.Fail(err); err != nil {
+			return nil
+		}
+		at[i] = int64(wrapped)
+	}
+	if at[0] == at[1] {
+		s.Fail(status.Runtimef("%s: dims must be different, got %v", s.Op, dims))
+		return nil
+	}
+	size := math.Abs(by.p)
+	switch {
+	case by.name == "fro":
+		return s.vectorNorm(self, 2, at[:], keepdim, d)
+	case by.name == "" && (size == 1 || math.IsInf(size, 1)):
+		summed, other := at[0], at[1]
+		if size != 1 {
+			summed, other = other, summed
+		}
+		sums := s.vectorNorm(self, 1, []int64{summed}, keepdim, d)
+		if !keepdim && other > summed {
+			other--
+		}
+		return s.extreme(sums, by.p > 0, keepdim, other)
+	case by.name == "nuc" || size == 2:
+		if d != dtype.None {
+			self = s.cast(self, d)
+		}
+		return s.spectralNorm(self, by, at, keepdim)
+	}
+	s.Fail(status.Runtimef("%s: order %g is not supported; give 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'", s.Op, by.p))
+	return nil
+}
+
+// extreme is the largest or the smallest element along dim; of none the largest is 0, as norms are not negative.
+func (s *scope) extreme(t *tensor.Tensor, largest, keepdim bool, dim int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if n, _ := shape.WrapIndex(dim, int64(t.Dim())); largest && t.Sizes()[n] == 0 {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, []int64{dim}, keepdim, dtype.None) })
+	}
+	if largest {
+		return s.largest(t, keepdim, dim)
+	}
+	return s.least(t, keepdim, dim)
+}
+
+// spectralNorm is a norm of the singular values of the matrices in two dimensions.
+func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim bool) *tensor.Tensor {
+	var dims []int64
+	for d := range int64(self.Dim()) {
+		if d != at[0] && d != at[1] {
+			dims = append(dims, d)
+		}
+	}
+	matrices := s.permute(self, append(dims, at[0], at[1])...)
+	values := s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSvdvals(nil, matrices, "") })
+	if s.Err != nil {
+		return nil
+	}
+	var norm *tensor.Tensor
+	if by.name == "nuc" {
+		norm = s.sum(values, -1)
+	} else {
+		norm = s.extreme(values, by.p > 0, false, -1)
+	}
+	if keepdim {
+		for _, d := range []int64{min(at[0], at[1]), max(at[0], at[1])} {
+			norm = s.unsqueezed(norm, d)
+		}
+	}
+	return norm
+}
+
+// LinalgMatrixNorm is the norm of order ord of the matrices in two dimensions.
+func LinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "linalg.matrix_norm")
+	defer s.Close()
+	return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, dim, keepdim, d))
+}
+
+// LinalgMatrixNormStrOrd is LinalgMatrixNorm for norms with names.
+func LinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "linalg.matrix_norm")
+	defer s.Close()
+	return s.result(out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
+}
+
+// LinalgNorm is a norm of vectors or matrices, as the numbers of dimensions say.
+func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	const op = "linalg.norm"
+	s := within(c, op)
+	defer s.Close()
+	if ord.IsNone() {
+		return s.result(out, s.vectorNorm(self, 2, dim, keepdim, d))
+	}
+	count := len(dim)
+	if dim == nil {
+		count = self.Dim()
+	}
+	switch {
+	case dim != nil && count != 1 && count != 2 || dim == nil && count > 2:
+		return nil, status.Runtimef("%s: with ord given, dim must be one or two dimensions, or the tensor have as many, got dim %v of a tensor of shape %v", op, dim, self.Sizes())
+	case count == 2:
+		return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, cmpDims(dim), keepdim, d))
+	}
+	return s.result(out, s.vectorNorm(self, ord.Float(), dim, keepdim, d))
+}
+
+func cmpDims(dim []int64) []int64 {
+	if dim == nil {
+		return []int64{0, 1}
+	}
+	return dim
+}
+
+// LinalgNormOrdStr is LinalgNorm for norms with names, which are of matrices.
+func LinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	const op = "linalg.norm"
+	if dim == nil && self.Dim() != 2 {
+		return nil, status.Runtimef("%s: the norm %q without dim is for tensors of two dimensions, got shape %v", op, ord, self.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	return s.result(out, s.matrixNorm(self, order{name: ord}, cmpDims(dim), keepdim, d))
+}
+
+// FrobeniusNorm is the root of the sum of squares over up to two dimensions, or of all elements.
+func FrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	const op = "frobenius_norm"
+	if len(dim) > 2 {
+		return nil, status.Runtimef("%s: expected at most 2 dimensions, got %v", op, dim)
+	}
+	s := within(c, op)
+	defer s.Close()
+	if len(dim) == 0 {
+		dim = nil
+	}
+	return s.result(out, s.vectorNorm(self, 2, dim, keepdim, dtype.None))
+}
+
+// NuclearNorm is the sum of the singular values of the matrices in two dimensions.
+func NuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	s := within(c, "nuclear_norm")
+	defer s.Close()
+	return s.result(out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
+}
+
+// LinalgCond is the condition number of matrices.
+func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+	const op = "linalg.cond"
+	by := order{p: 2}
+	if !p.IsNone() {
+		by.p = p.Float()
+	}
+	if math.Abs(by.p) != 2 {
+		return conditioned(c, out, self, by)
+	}
+	if err := ops.CheckMatrices(op, "A", self); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	if self.Numel() == 0 {
+		return s.result(out, s.zerosLike(self, self.DType().ToReal(), batchOf(self)...))
+	}
+	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
+	first, last := s.picked(values, -1, 0), s.picked(values, -1, -1)
+	if by.p < 0 {
+		first, last = last, first
+	}
+	return s.result(out, s.div(first, last))
+}
+
+// LinalgCondPStr is LinalgCond for norms with names.
+func LinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
+	return conditioned(c, out, self, order{name: p})
+}
+
+// conditioned is the product of the norms of matrices and their inverses.
+func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
+	const op = "linalg.cond"
+	if err := ops.CheckSquare(op, "A", self); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	if self.Numel() == 0 {
+		return s.result(out, s.zerosLike(self, self.DType().ToReal(), batchOf(self)...))
+	}
+	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, self, false) })
+	singular := s.unsqueezed(s.unsqueezed(s.greater(info, s.Number(dtype.IntScalar(0))), -1), -1)
+	infinite := s.float(math.Inf(1))
+	inverse = s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, inverse, singular, infinite) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	dims := []int64{-2, -1}
+	return s.result(out, s.mul(s.matrixNorm(self, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None)))
+}
+
+// tolerance is what singular values are compared with.
+type tolerance struct{ atol, rtol *tensor.Tensor }
+
+// tolerances are given as numbers, of which either may be missing.
+func (s *scope) tolerances(self *tensor.Tensor, atol, rtol *float64) tolerance {
+	t := tolerance{s.float(0), s.float(0)}
+	if atol != nil {
+		t.atol = s.float(*atol)
+	}
+	switch {
+	case rtol != nil:
+		t.rtol = s.float(*rtol)
+	case atol == nil || !(*atol > 0):
+		t.rtol = s.float(s.defaultRtol(self))
+	}
+	return t
+}
+
+func (s *scope) defaultRtol(self *tensor.Tensor) float64 {
+	if s.Err != nil {
+		return 0
+	}
+	m, n := matrixSizes(self)
+	return self.DType().Epsilon() * float64(max(m, n))
+}
+
+// tensorTolerances are tolerances given as tensors, of which either may be nil.
+func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
+	for i, t := range []*tensor.Tensor{atol, rtol} {
+		if t != nil && t.DType().IsComplex() {
+			s.Fail(status.Runtimef("%s: %s must be real, got %v", s.Op, []string{"atol", "rtol"}[i], t.DType()))
+		}
+	}
+	if s.Err != nil {
+		return tolerance{}
+	}
+	t := tolerance{atol, rtol}
+	if atol == nil {
+		t.atol = s.float(0)
+	}
+	if rtol == nil {
+		t.rtol = s.float(s.defaultRtol(self))
+		if atol != nil {
+			t.rtol = s.where(s.greater(atol, s.float(0)), s.float(0), t.rtol)
+		}
+	}
+	column := func(t *tensor.Tensor) *tensor.Tensor {
+		if s.Err != nil || t.IsWrappedNumber() {
+			return t
+		}
+		return s.unsqueezed(t, -1)
+	}
+	t.atol, t.rtol = column(t.atol), column(t.rtol)
+	return t
+}
+
+// significant tells which values, with a largest along the last dimension, are not to count as zero.
+func (s *scope) significant(values *tensor.Tensor, t tolerance) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if values.Sizes()[values.Dim()-1] == 0 {
+		return s.greater(values, s.float(0))
+	}
+	limit := s.Binary(s.c.Maximum, s.wideNumber(t.atol, values), s.mul(t.rtol, s.largest(values, true, -1)))
+	return s.greater(values, limit)
+}
+
+// wideNumber is t as a tensor, for operators that take no plain numbers.
+func (s *scope) wideNumber(t, like *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || !t.IsWrappedNumber() {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.Full(nil, nil, t.Item(), like.DType(), tensor.NoLayout, like.Device())
+	})
+}
+
+// sizesOfSpectrum are the singular values, or the absolute values of the eigenvalues of Hermitian matrices.
+func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Tensor {
+	if hermitian {
+		return s.Unary(s.c.Abs, s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgEigvalsh(nil, self, "L") }))
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSvdvals(nil, self, "") })
+}
+
+func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+	s := within(c, "linalg.matrix_rank")
+	defer s.Close()
+	if s.Err = ops.CheckMatrices(s.Op, "A", self); s.Err != nil {
+		return nil, s.Err
+	}
+	t := limits(s)
+	return s.result(out, s.sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
+}
+
+// LinalgMatrixRank is the number of singular values that are not negligible.
+func LinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
+}
+
+// LinalgMatrixRankAtolRtolTensor is LinalgMatrixRank with tensors.
+func LinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, atol, rtol) })
+}
+
+// LinalgMatrixRankTol is LinalgMatrixRank with an absolute tolerance alone.
+func LinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
+	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, &tol, new(float64)) })
+}
+
+// LinalgMatrixRankTolTensor is LinalgMatrixRankTol with a tensor.
+func LinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	return rankOf(c, out, self, hermitian, func(s *scope) tolerance {
+		t := s.tensorTolerances(self, tol, nil)
+		t.rtol = s.float(0)
+		return t
+	})
+}
+
+func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+	s := within(c, "linalg.pinv")
+	defer s.Close()
+	if s.Err = cmp.Or(ops.CheckMatrices(s.Op, "A", self)); s.Err != nil {
+		return nil, s.Err
+	}
+	if hermitian {
+		if s.Err = ops.CheckSquare(s.Op, "A", self); s.Err != nil {
+			return nil, s.Err
+		}
+	}
+	t := limits(s)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if m, n := matrixSizes(self); self.Numel() == 0 {
+		return s.result(out, s.empty(self, self.DType(), sized(batchOf(self), n, m)...))
+	}
+	wide := s.wideEnough(self)
+	var left, right, values, sizes *tensor.Tensor
+	if hermitian {
+		values, left = s.spectrum(wide)
+		right, sizes = s.adjoint(left), s.Unary(c.Abs, values)
+	} else {
+		left, values, right = s.singular(wide)
+		left, right, sizes = s.adjoint(right), s.adjoint(left), values
+	}
+	inverse := s.where(s.significant(sizes, t), s.Unary(c.Reciprocal, values), s.float(0))
+	return s.result(out, s.cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
+}
+
+// LinalgPinv is the pseudoinverse of matrices.
+func LinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
+}
+
+// LinalgPinvAtolRtolTensor is LinalgPinv with tensors.
+func LinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, atol, rtol) })
+}
+
+// LinalgPinvRcond is LinalgPinv with a relative tolerance alone.
+func LinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
+	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, nil, &rcond) })
+}
+
+// LinalgPinvRcondTensor is LinalgPinvRcond with a tensor.
+func LinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, nil, rcond) })
+}
+
+// Pinverse is LinalgPinvRcond.
+func Pinverse(c aten.Ctx, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
+	made, err := c.LinalgPinvRcond(nil, self, rcond, false)
+	return only("pinverse", made, err)
+}
+
+// LinalgVander has the powers of the elements of vectors in rows.
+func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
+	const op = "linalg.vander"
+	if x.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	if x.Dim() == 0 {
+		x = s.reshape(x, 1)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	columns := n.Or(x.Sizes()[x.Dim()-1])
+	if columns < 1 && !n.IsNone() {
+		return nil, status.Runtimef("%s: N must be greater than 0, got %d", op, columns)
+	}
+	d := x.DType()
+	if d.Category() < dtype.Floating {
+		d = dtype.Int64
+	}
+	sizes := x.Sizes()
+	if columns == 0 {
+		return s.result(nil, s.zerosLike(x, d, sized(sizes, 0)...))
+	}
+	first := s.ones(x, d, sized(sizes, 1)...)
+	factors := s.expand(s.unsqueezed(s.cast(x, d), -1), sized(sizes, columns-1)...)
+	all := s.join(x.Dim(), first, factors)
+	return s.result(nil, s.Step(func() (*tensor.Tensor, error) { return c.Cumprod(nil, all, -1, dtype.None) }))
+}
+
+// LinalgVecdot is the sum of the products of x conjugated and y along dim.
+func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	const op = "linalg.vecdot"
+	if x.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	sizes, err := shape.Broadcast(op, x.Sizes(), y.Sizes())
+	if err != nil {
+		return nil, err
+	}
+	at, err := shape.WrapDim(op, dim, len(sizes))
+	if err != nil {
+		return nil, err
+	}
+	if x.Dim() == 0 && y.Dim() == 0 || slices.Contains([]int{x.Dim(), y.Dim()}, 0) {
+		return nil, status.Runtimef("%s: both arguments need to be at least 1D, but they are %dD and %dD", op, x.Dim(), y.Dim())
+	}
+	left, right := s.expand(x, sizes...), s.expand(y, sizes...)
+	if x.DType().IsComplex() {
+		left = s.view(c.Conj, left)
+	}
+	move := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return c.Movedim(t, int64(at), -1) })
+	}
+	product := s.matmul(s.unsqueezed(move(left), -2), s.unsqueezed(move(right), -1))
+	return s.result(out, s.picked(s.picked(product, -1, 0), -1, 0))
+}

@@ -1,0 +1,236 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// LinalgCross is the cross product along dim.
+func LinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	made, err := c.Cross(out, self, other, ops.Int(dim))
+	return only("linalg.cross", made, err)
+}
+
+// LinalgDiagonal views a diagonal.
+func LinalgDiagonal(c aten.Ctx, a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+	made, err := c.Diagonal(a, offset, dim1, dim2)
+	return only("linalg.diagonal", made, err)
+}
+
+// LinalgMultiDot is the product of matrices in the order that takes the fewest multiplications.
+func LinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "linalg.multi_dot"
+	if len(tensors) < 2 {
+		return nil, status.Runtimef("%s: expected at least 2 tensors, got %d", op, len(tensors))
+	}
+	return productOf(c, op, out, tensors, true)
+}
+
+// ChainMatmul is LinalgMultiDot for matrices alone.
+func ChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "chain_matmul"
+	if len(matrices) == 0 {
+		return nil, status.Runtimef("%s: expected one or more matrices", op)
+	}
+	return productOf(c, op, out, matrices, false)
+}
+
+func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	last := len(tensors) - 1
+	factors := slices.Clone(tensors)
+	for i, t := range tensors {
+		switch {
+		case t.DType() != tensors[0].DType():
+			return nil, status.Runtimef("%s: expected all tensors to have the same dtype, but tensors 0 and %d have %v and %v", op, i, tensors[0].DType(), t.DType())
+		case t.Dim() == 2:
+		case vectors && t.Dim() == 1 && i == 0:
+			factors[0] = s.unsqueezed(t, 0)
+		case vectors && t.Dim() == 1 && i == last:
+			factors[last] = s.unsqueezed(t, 1)
+		default:
+			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D where it is the first or the last"}[vectors], t.Sizes())
+		}
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	for i, t := range factors[1:] {
+		if before := factors[i].Sizes()[1]; before != t.Sizes()[0] {
+			return nil, status.Runtimef("%s: tensors %d and %d with shapes %v and %v cannot be multiplied", op, i, i+1, factors[i].Sizes(), t.Sizes())
+		}
+	}
+	split := cheapest(factors)
+	var multiply func(i, j int) *tensor.Tensor
+	multiply = func(i, j int) *tensor.Tensor {
+		if i == j {
+			return factors[i]
+		}
+		k := split[i][j]
+		return s.matmul(multiply(i, k), multiply(k+1, j))
+	}
+	product := multiply(0, last)
+	if last == 0 {
+		product = s.copied(product)
+	}
+	if tensors[last].Dim() == 1 {
+		product = s.picked(product, 1, 0)
+	}
+	if tensors[0].Dim() == 1 {
+		product = s.picked(product, 0, 0)
+	}
+	r, err := s.finished(nil, []*tensor.Tensor{out}, product)
+	return r[0], err
+}
+
+// cheapest tells for each run of matrices where to split it so that the fewest numbers are multiplied (dynamic programming after
+// S. Godbole, On efficient computation of matrix chain products, 1973).
+func cheapest(matrices []*tensor.Tensor) [][]int {
+	n := len(matrices)
+	rows := func(i int) float64 { return float64(matrices[i].Sizes()[0]) }
+	columns := func(i int) float64 { return float64(matrices[i].Sizes()[1]) }
+	cost, split := make([][]float64, n), make([][]int, n)
+	for i := range n {
+		cost[i], split[i] = make([]float64, n), make([]int, n)
+	}
+	for length := 1; length < n; length++ {
+		for i := range n - length {
+			j := i + length
+			cost[i][j] = math.Inf(1)
+			for k := i; k < j; k++ {
+				if total := cost[i][k] + cost[k+1][j] + rows(i)*columns(k)*columns(j); total < cost[i][j] {
+					cost[i][j], split[i][j] = total, k
+				}
+			}
+		}
+	}
+	return split
+}
+
+// LinalgMatrixPower is the n-th power of matrices, by repeated squaring.
+func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+	const op = "linalg.matrix_power"
+	if self.Dim() < 2 || self.Sizes()[self.Dim()-1] != self.Sizes()[self.Dim()-2] {
+		return nil, status.Runtimef("%s: A must be batches of square matrices, got shape %v", op, self.Sizes())
+	}
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	square := self
+	if n < 0 {
+		square = s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, self) })
+	}
+	var power *tensor.Tensor
+	left := uint64(n)
+	if n < 0 {
+		left = -left
+	}
+	switch left {
+	case 0:
+		size, _ := matrixSizes(self)
+		power = s.copied(self)
+		s.copy(power, s.identity(self.DType(), self.Device(), size))
+	case 1:
+		power = square
+		if n > 0 {
+			power = s.resolved(self)
+		}
+	default:
+		for ; left > 0; left >>= 1 {
+			if left&1 != 0 {
+				if power == nil {
+					power = square
+				} else {
+					power = s.matmul(power, square)
+				}
+			}
+			if left > 1 {
+				square = s.matmul(square, square)
+			}
+		}
+	}
+	r, err := s.finished(nil, []*tensor.Tensor{out}, power)
+	return r[0], err
+}
+
+// The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
+// (Higham, 2005).
+var (
+	pade      = [...]float64{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}
+	padeReach = 5.371920351148152
+)
+
+// LinalgMatrixExp is the exponential of matrices.
+func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "linalg.matrix_exp"
+	if err := ops.CheckSquare(op, "A", self); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	if self.Numel() == 0 {
+		return s.result(nil, s.copied(self))
+	}
+	a := s.cast(self, exponentialIn(self.DType()))
+	size, _ := matrixSizes(self)
+	halvings, most := s.halvings(a)
+	a = s.div(a, s.unsqueezed(s.unsqueezed(s.Unary(c.Exp2, halvings), -1), -1))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	ones := s.identity(a.DType(), a.Device(), size)
+	two := s.matmul(a, a)
+	four := s.matmul(two, two)
+	six := s.matmul(four, two)
+	// Sums of even powers with every second coefficient, from the first one on.
+	times := func(t *tensor.Tensor, k int) *tensor.Tensor { return s.mul(t, s.float(pade[k]/pade[0])) }
+	even := func(k int) *tensor.Tensor {
+		high := s.matmul(six, s.add(s.add(times(six, k+12), times(four, k+10)), times(two, k+8)))
+		return s.add(s.add(high, times(six, k+6)), s.add(s.add(times(four, k+4), times(two, k+2)), times(ones, k)))
+	}
+	u, v := s.matmul(a, even(1)), even(0)
+	numerator, denominator := s.add(v, u), s.sub(v, u)
+	x, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
+		return c.LinalgSolveEx(nil, nil, denominator, numerator, true, false)
+	})
+	x = s.rowMajor(x)
+	for k := range most {
+		again := s.unsqueezed(s.unsqueezed(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
+		x = s.where(again, s.matmul(x, x), x)
+	}
+	return s.result(nil, s.cast(x, self.DType()))
+}
+
+// exponentialIn is the dtype that exponentials are computed in: squaring magnifies the errors of float32.
+func exponentialIn(d dtype.DType) dtype.DType {
+	if d.IsComplex() {
+		return dtype.Complex128
+	}
+	return dtype.Float64
+}
+
+// halvings are how often matrices are halved to be in reach of the approximant, and the most of them; none where matrices are not finite.
+func (s *scope) halvings(a *tensor.Tensor) (each *tensor.Tensor, most int64) {
+	norms := s.largest(s.vectorNorm(a, 1, []int64{-2}, false, dtype.None), false, -1)
+	each = s.Unary(s.c.Ceil, s.Unary(s.c.Log2, s.div(norms, s.float(padeReach))))
+	each = s.Step(func() (*tensor.Tensor, error) {
+		return s.c.NanToNum(nil, each, new(float64), new(float64), new(float64))
+	})
+	each = s.Step(func() (*tensor.Tensor, error) {
+		return s.c.Clamp(nil, each, dtype.IntScalar(0), dtype.Scalar{})
+	})
+	v, known := s.value(s.largest(each, false))
+	if !known {
+		return each, 0
+	}
+	return each, int64(v.Float())
+}

@@ -1,0 +1,256 @@
+package composite
+
+import (
+	"cmp"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// LinalgSolve is the X of A X = B, or of X A = B, for matrices A that are not singular.
+func LinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
+	s := within(c, "linalg.solve")
+	defer s.Close()
+	x, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSolveEx(nil, nil, a, b, left, false) })
+	s.checkInfo(info, ops.SingularSolve)
+	r, err := s.finished(nil, []*tensor.Tensor{out}, x)
+	return r[0], err
+}
+
+// LinalgInv is the inverse of matrices that are not singular.
+func LinalgInv(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "linalg.inv")
+	defer s.Close()
+	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, a, false) })
+	s.checkInfo(info, ops.SingularInverse)
+	r, err := s.finished(nil, []*tensor.Tensor{out}, inverse)
+	return r[0], err
+}
+
+// solveTriangular is the X of A X = B.
+func (s *scope) solveTriangular(a, b *tensor.Tensor, upper, unit bool) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSolveTriangular(nil, a, b, upper, true, unit) })
+}
+
+// TriangularSolve is the X of A X = self, or of A^T X = self, with a copy of A.
+func TriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "triangular_solve"
+	if err := cmp.Or(ops.CheckSquare(op, "A", a), ops.CheckMatrices(op, "b", self)); err != nil {
+		return nil, nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	batch, err := shape.Broadcast(op, batchOf(a), batchOf(self))
+	if err != nil {
+		return nil, nil, err
+	}
+	n, _ := matrixSizes(a)
+	from := a
+	if transpose {
+		from = s.turned(a)
+	}
+	x := s.solveTriangular(from, self, upper != transpose, unitriangular)
+	copied := s.turned(s.copied(s.turned(s.expand(a, sized(batch, n, n)...))))
+	r, err := s.finished([]string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, x, copied)
+	return r[0], r[1], err
+}
+
+// copied is a copy in row-major order.
+func (s *scope) copied(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Contiguous) })
+}
+
+// CholeskySolve is the X of A X = self for the A whose Cholesky factor is given.
+func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	const op = "cholesky_solve"
+	if err := cmp.Or(ops.CheckSquare(op, "L", l), ops.CheckMatrices(op, "B", self)); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	first, second := l, s.adjoint(l)
+	if upper {
+		first, second = second, first
+	}
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false))
+	return r[0], err
+}
+
+// CholeskyInverse is the inverse of the A whose Cholesky factor is given.
+func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	const op = "cholesky_inverse"
+	if err := ops.CheckSquare(op, "L", self); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	n, _ := matrixSizes(self)
+	ones := s.identity(self.DType(), self.Device(), n)
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, self, upper) }))
+	return r[0], err
+}
+
+// LinalgLuSolve is the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.
+func LinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+	return solveFactored(c, "linalg.lu_solve", out, lu, pivots, b, left, adjoint)
+}
+
+// LuSolve is LinalgLuSolve with the right-hand sides first.
+func LuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
+	return solveFactored(c, "lu_solve", out, lu, pivots, self, true, false)
+}
+
+func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", b)); err != nil {
+		return nil, err
+	}
+	n, _ := matrixSizes(lu)
+	rows, columns := matrixSizes(b)
+	if left && rows != n || !left && columns != n {
+		return nil, status.Runtimef("%s: incompatible shapes of LU and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], lu.Sizes(), b.Sizes())
+	}
+	if want := lu.Sizes()[:lu.Dim()-1]; pivots.Dim() != len(want) || !shape.ExpandsTo(pivots.Sizes(), want) || !shape.ExpandsTo(want, pivots.Sizes()) {
+		return nil, status.Runtimef("%s: expected LU_pivots to have shape %v, as lu_factor gives it for LU of shape %v, got %v", op, want, lu.Sizes(), pivots.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	order := s.permutation(pivots, n)
+	if !left {
+		b, adjoint = s.adjoint(b), !adjoint
+	}
+	var x *tensor.Tensor
+	if adjoint {
+		turned := s.adjoint(lu)
+		x = s.solveTriangular(turned, s.solveTriangular(turned, b, false, false), true, true)
+		x = s.inOrder(x, s.Step(func() (*tensor.Tensor, error) { return c.Argsort(order, -1, false) }))
+	} else {
+		x = s.solveTriangular(lu, s.solveTriangular(lu, s.inOrder(b, order), false, true), true, false)
+	}
+	if !left {
+		x = s.resolved(s.adjoint(x))
+	}
+	r, err := s.finished(nil, []*tensor.Tensor{out}, x)
+	return r[0], err
+}
+
+// inOrder has the rows of matrices in another order, in column-major order.
+func (s *scope) inOrder(t, order *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	rows, columns := matrixSizes(t)
+	batch, err := shape.Broadcast(s.Op, batchOf(t), order.Sizes()[:order.Dim()-1])
+	if s.Fail(err); err != nil {
+		return nil
+	}
+	turned := s.expand(s.turned(t), sized(batch, columns, rows)...)
+	index := s.expand(s.unsqueezed(order, -2), sized(batch, columns, rows)...)
+	return s.turned(s.Step(func() (*tensor.Tensor, error) { return s.c.Gather(nil, turned, -1, index, false) }))
+}
+
+// LinalgDet is the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
+func LinalgDet(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "linalg.det")
+	defer s.Close()
+	diagonal, parity := s.pivotsOf(a)
+	product := s.Step(func() (*tensor.Tensor, error) { return c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None) })
+	return s.result(out, s.cast(s.mul(product, parity), a.DType()))
+}
+
+// LinalgSlogdet is the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
+func LinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "linalg.slogdet")
+	defer s.Close()
+	diagonal, parity := s.pivotsOf(a)
+	signs := s.Unary(c.Sgn, diagonal)
+	sign := s.mul(s.Step(func() (*tensor.Tensor, error) { return c.Prod(nil, signs, ops.Int(-1), false, dtype.None) }), parity)
+	log := s.sum(s.Unary(c.Log, s.Unary(c.Abs, diagonal)), -1)
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	r, err := s.finished([]string{"sign", "logabsdet"}, []*tensor.Tensor{outSign, outLog}, s.cast(sign, a.DType()), s.cast(log, a.DType().ToReal()))
+	return r[0], r[1], err
+}
+
+// pivotsOf are the diagonal of U, and 1 or -1 for an even or odd number of exchanges of rows, in the dtype of computing.
+func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
+	if s.Err = ops.CheckSquare(s.Op, "A", a); s.Err != nil {
+		return nil, nil
+	}
+	lu, pivots, _ := s.factors(s.wideEnough(a), true)
+	n, _ := matrixSizes(a)
+	places := s.Step(func() (*tensor.Tensor, error) {
+		return s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
+	})
+	exchanges := s.sum(s.Binary(s.c.Ne, pivots, places), -1)
+	odd := s.Binary(s.c.Remainder, exchanges, s.Number(dtype.IntScalar(2)))
+	parity = s.sub(s.Number(dtype.IntScalar(1)), s.mul(odd, s.Number(dtype.IntScalar(2))))
+	return s.diagonalOf(lu), parity
+}
+
+// Logdet is the logarithm of the determinant; NaN where that is negative.
+func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "logdet")
+	defer s.Close()
+	sign, log := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSlogdet(nil, nil, self) })
+	return s.result(nil, s.add(log, s.Unary(c.Log, sign)))
+}
+
+// LinalgTensorinv is the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
+func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
+	const op = "linalg.tensorinv"
+	if ind <= 0 {
+		return nil, status.Runtimef("%s: expected ind to be a positive integer, got %d", op, ind)
+	}
+	first, rest := self.Sizes()[:min(ind, int64(self.Dim()))], self.Sizes()[min(ind, int64(self.Dim())):]
+	rows, columns := shape.Product(first), shape.Product(rest)
+	if rows != columns {
+		return nil, status.Runtimef("%s: expected the product of the first %d sizes to be that of the others, got %d and %d of shape %v", op, ind, rows, columns, self.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	matrix := s.reshape(self, rows, columns)
+	inverse := s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, matrix) })
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.reshape(inverse, sized(rest, first...)...))
+	return r[0], err
+}
+
+// LinalgTensorsolve is the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.
+func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	const op = "linalg.tensorsolve"
+	s := within(c, op)
+	defer s.Close()
+	from := self
+	if dims != nil {
+		mask, err := shape.WrapDims(op, dims, self.Dim(), false)
+		if err != nil {
+			return nil, err
+		}
+		var order []int64
+		for d, moved := range mask {
+			if !moved {
+				order = append(order, int64(d))
+			}
+		}
+		for _, d := range dims {
+			at, _ := shape.WrapDim(op, d, self.Dim())
+			order = append(order, int64(at))
+		}
+		from = s.permute(self, order...)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	rest := from.Sizes()[min(other.Dim(), from.Dim()):]
+	rows, columns := other.Numel(), shape.Product(rest)
+	if rows != columns || from.Numel() != rows*columns {
+		return nil, status.Runtimef("%s: expected self to be a square matrix of other's %d elements, got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
+	}
+	matrix, vector := s.reshape(from, rows, columns), s.reshape(other, rows)
+	x := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, matrix, vector, true) })
+	return s.result(out, s.reshape(x, rest...))
+}

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// tasks do what there is to do for matrices that are not empty.
+var tasks = map[launch.Task]func(w *matrixWork){
+	launch.FactorLU:        (*matrixWork).factorLU,
+	launch.Invert:          (*matrixWork).invert,
+	launch.SolveLinear:     (*matrixWork).solve,
+	launch.FactorCholesky:  (*matrixWork).factorCholesky,
+	launch.SolveTriangular: (*matrixWork).solveTriangular,
+	launch.FactorQR:        (*matrixWork).factorQR,
+	launch.FormQ:           (*matrixWork).formQ,
+	launch.ApplyQ:          (*matrixWork).applyQ,
+	launch.EigenHermitian:  (*matrixWork).eigenHermitian,
+	launch.EigenGeneral:    (*matrixWork).eigenGeneral,
+	launch.SingularValues:  (*matrixWork).singularValues,
+	launch.FactorLDL:       (*matrixWork).factorLDL,
+	launch.SolveLDL:        (*matrixWork).solveLDL,
+	launch.LeastSquares:    (*matrixWork).leastSquares,
+}
+
+// linear does a task of linear algebra by LAPACK.
+func linear(op string, l launch.Linear) error {
+	if l.A.Numel() == 0 || l.B != nil && l.B.Numel() == 0 {
+		return nil
+	}
+	w := &matrixWork{Linear: l, Scope: owner.Scope{Op: op}, d: l.A.DType()}
+	defer w.Close()
+	if !blas.Serves(w.d) {
+		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, blas.Variable)
+	}
+	sizes := l.A.Sizes()
+	w.m, w.n = sizes[len(sizes)-2], sizes[len(sizes)-1]
+	w.batch = shape.Product(sizes[:len(sizes)-2])
+	tasks[l.Task](w)
+	return w.Err
+}

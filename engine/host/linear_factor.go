@@ -1,0 +1,153 @@
+package host
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// pivots moves LAPACK's pivots, of 64 bits, between its memory and the operand.
+func (w *matrixWork) pivots(i int64, memory unsafe.Pointer) (operand []int32, lapack []int64) {
+	n := w.Pivots.Numel() / w.batch
+	return unsafe.Slice((*int32)(w.address(w.Pivots, i)), n), unsafe.Slice((*int64)(memory), n)
+}
+
+func (w *matrixWork) givePivots(i int64, memory unsafe.Pointer) {
+	to, from := w.pivots(i, memory)
+	for k, v := range from {
+		to[k] = int32(v)
+	}
+}
+
+func (w *matrixWork) takePivots(i int64, memory unsafe.Pointer) {
+	from, to := w.pivots(i, memory)
+	for k, v := range from {
+		to[k] = int64(v)
+	}
+}
+
+func (w *matrixWork) factorLU() {
+	k := min(w.m, w.n)
+	w.each(w.m*w.n*k, []int64{8 * k}, func(memory []unsafe.Pointer) worker {
+		factor := w.call("getrf", blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(memory[0]), blas.Int(0))
+		return func(i int64) {
+			factor.Set(2, w.of(w.A, i))
+			factor.Run()
+			w.say(i, factor.Info())
+			w.givePivots(i, memory[0])
+		}
+	})
+}
+
+func (w *matrixWork) invert() {
+	n := blas.Int(w.n)
+	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
+	room := w.room("getri", arguments, 4)
+	w.each(2*w.n*w.n*w.n, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
+		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
+		invert := w.call("getri", arguments...)
+		invert.Set(3, blas.At(memory[0]))
+		invert.Set(4, blas.At(memory[1]))
+		invert.Set(5, blas.Int(room/w.d.Size()))
+		return func(i int64) {
+			factor.Set(2, w.of(w.A, i))
+			factor.Run()
+			info := factor.Info()
+			if info == 0 {
+				invert.Set(1, w.of(w.A, i))
+				invert.Run()
+				info = invert.Info()
+			}
+			w.say(i, info)
+		}
+	})
+}
+
+func (w *matrixWork) factorCholesky() {
+	n := blas.Int(w.n)
+	w.each(w.n*w.n*w.n/3, nil, func([]unsafe.Pointer) worker {
+		factor := w.call("potrf", uplo(w.Upper), n, blas.At(nil), n, blas.Int(0))
+		return func(i int64) {
+			factor.Set(2, w.of(w.A, i))
+			factor.Run()
+			w.say(i, factor.Info())
+		}
+	})
+}
+
+// householder calls a routine that has A, Values and then memory from a place of its arguments on.
+func (w *matrixWork) householder(work int64, name string, a, values, memory int, arguments ...blas.Argument) {
+	room := w.room(name, arguments, memory)
+	w.each(work, []int64{room}, func(scratch []unsafe.Pointer) worker {
+		call := w.call(name, arguments...)
+		call.Set(memory, blas.At(scratch[0]))
+		call.Set(memory+1, blas.Int(room/w.d.Size()))
+		return func(i int64) {
+			call.Set(a, w.of(w.A, i))
+			call.Set(values, w.of(w.Values, i))
+			if w.B != nil {
+				call.Set(values+1, w.of(w.B, i))
+			}
+			call.Run()
+		}
+	})
+}
+
+func (w *matrixWork) factorQR() {
+	w.householder(2*w.m*w.n*min(w.m, w.n), "geqrf", 2, 4, 5, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0))
+}
+
+// reflections is the number of reflections that Q is made of.
+func (w *matrixWork) reflections() blas.Argument { return blas.Int(w.Values.Numel() / w.batch) }
+
+// realOr is the first name for real numbers, the second for complex ones.
+func (w *matrixWork) realOr(name, complexName string) string {
+	if w.d.IsComplex() {
+		return complexName
+	}
+	return name
+}
+
+func (w *matrixWork) formQ() {
+	w.householder(2*w.m*w.n*w.n, w.realOr("orgqr", "ungqr"), 3, 5, 6, blas.Int(w.m), blas.Int(w.n), w.reflections(), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0))
+}
+
+func (w *matrixWork) applyQ() {
+	rows, columns := lastTwo(w.B)
+	w.householder(2*rows*columns*w.n, w.realOr("ormqr", "unmqr"), 5, 7, 10, w.side(), w.turned(), blas.Int(rows), blas.Int(columns), w.reflections(),
+		blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(rows), blas.At(nil), blas.Int(0), blas.Int(0))
+}
+
+// lastTwo are the sizes of the matrices in a batch.
+func lastTwo(t *tensor.Tensor) (rows, columns int64) {
+	s := t.Sizes()
+	return s[len(s)-2], s[len(s)-1]
+}
+
+// symmetric is the name of a routine for matrices that equal their transpose or their adjoint.
+func (w *matrixWork) symmetric(name string) string {
+	if w.Hermitian && w.d.IsComplex() {
+		return "he" + name
+	}
+	return "sy" + name
+}
+
+func (w *matrixWork) factorLDL() {
+	n := blas.Int(w.n)
+	name := w.symmetric("trf")
+	arguments := []blas.Argument{uplo(w.Upper), n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
+	room := w.room(name, arguments, 5)
+	w.each(w.n*w.n*w.n/3, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
+		factor := w.call(name, arguments...)
+		factor.Set(4, blas.At(memory[0]))
+		factor.Set(5, blas.At(memory[1]))
+		factor.Set(6, blas.Int(room/w.d.Size()))
+		return func(i int64) {
+			factor.Set(2, w.of(w.A, i))
+			factor.Run()
+			w.say(i, factor.Info())
+			w.givePivots(i, memory[0])
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func (w *matrixWork) solve() {
+	_, right := lastTwo(w.B)
+	n := blas.Int(w.n)
+	w.each(w.n*w.n*(w.n+2*right), []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
+		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
+		solve := w.call("getrs", w.turned(), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
+		return func(i int64) {
+			a := w.of(w.A, i)
+			if w.Factored {
+				w.takePivots(i, memory[0])
+			} else {
+				factor.Set(2, a)
+				factor.Run()
+				w.say(i, factor.Info())
+			}
+			if w.Factored || factor.Info() == 0 {
+				solve.Set(3, a)
+				solve.Set(6, w.of(w.B, i))
+				solve.Run()
+			}
+		}
+	})
+}
+
+func (w *matrixWork) solveTriangular() {
+	rows, columns := lastTwo(w.B)
+	unit := blas.Letter('N')
+	if w.Unit {
+		unit = blas.Letter('U')
+	}
+	w.each(rows*columns*w.n, []int64{16}, func(memory []unsafe.Pointer) worker {
+		tensor.Put(memory[0], w.d, dtype.IntScalar(1))
+		solve := w.call("trsm", w.side(), uplo(w.Upper), w.turned(), unit, blas.Int(rows), blas.Int(columns), blas.At(memory[0]), blas.At(nil), blas.Int(w.n), blas.At(nil), blas.Int(rows))
+		return func(i int64) {
+			solve.Set(7, w.of(w.A, i))
+			solve.Set(9, w.of(w.B, i))
+			solve.Run()
+		}
+	})
+}
+
+func (w *matrixWork) solveLDL() {
+	_, right := lastTwo(w.B)
+	n := blas.Int(w.n)
+	w.each(2*w.n*w.n*right, []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
+		solve := w.call(w.symmetric("trs"), uplo(w.Upper), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
+		return func(i int64) {
+			w.takePivots(i, memory[0])
+			solve.Set(3, w.of(w.A, i))
+			solve.Set(6, w.of(w.B, i))
+			solve.Run()
+		}
+	})
+}
+
+// leastSquares solves by one of four routines, of which the columns of A, those of B, and what lies between these and the info differ.
+func (w *matrixWork) leastSquares() {
+	rows, right := lastTwo(w.B)
+	short, long := min(w.m, w.n), max(w.m, w.n)
+	arguments := []blas.Argument{blas.Int(w.m), blas.Int(w.n), blas.Int(right), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.Int(rows)}
+	a, work := 3, 7 // the places of A and of the memory
+	name := map[launch.Driver]string{launch.GELS: "gels", launch.GELSY: "gelsy", launch.GELSD: "gelsd", launch.GELSS: "gelss"}[w.Driver]
+	if w.Driver == launch.GELS {
+		arguments = append([]blas.Argument{blas.Letter('N')}, arguments...)
+		a, work = 4, 8
+	} else {
+		arguments = append(arguments, blas.At(nil), blas.Real(w.d, w.Cutoff), blas.Int(0)) // columns' order or singular values, cutoff, rank
+		work = 10
+	}
+	arguments = append(arguments, blas.At(nil), blas.Int(0))
+	// What else is needed beside the memory: for the order of columns, real numbers, and integers.
+	more := []int64{8 * w.n}
+	real := w.d.ToReal()
+	if w.d.IsComplex() && w.Driver != launch.GELS {
+		arguments = append(arguments, blas.At(nil))
+		more = append(more, 5*long*real.Size())
+	}
+	if w.Driver == launch.GELSD {
+		arguments = append(arguments, blas.At(nil))
+	}
+	arguments = append(arguments, blas.Int(0))
+	var rooms []int64
+	if w.Driver == launch.GELSD {
+		rooms, more = w.roomsByDivision(name, arguments)
+	} else {
+		rooms = []int64{w.room(name, arguments, work)}
+	}
+	w.each(2*w.m*w.n*short, append(more, rooms...), func(memory []unsafe.Pointer) worker {
+		solve := w.call(name, arguments...)
+		last := len(memory) - 1
+		solve.Set(work, blas.At(memory[last]))
+		solve.Set(work+1, blas.Int(rooms[0]/w.d.Size()))
+		for k := 1; k < last; k++ {
+			solve.Set(work+1+k, blas.At(memory[k]))
+		}
+		return func(i int64) {
+			if !w.finite(w.A, i) || !w.finite(w.B, i) {
+				w.say(i, launch.NotFinite)
+				return
+			}
+			solve.Set(a, w.of(w.A, i))
+			solve.Set(a+2, w.of(w.B, i))
+			switch w.Driver {
+			case launch.GELSY:
+				clear(unsafe.Slice((*int64)(memory[0]), w.n))
+				solve.Set(7, blas.At(memory[0]))
+			case launch.GELSD, launch.GELSS:
+				solve.Set(7, w.of(w.Values, i))
+			}
+			solve.Run()
+			w.say(i, solve.Info())
+			if w.Rank != nil {
+				*(*int64)(w.address(w.Rank, i)) = solve.Result(9)
+			}
+		}
+	})
+}
+
+// roomsByDivision asks gelsd for its memory, and for that of its real numbers and of its integers, whose lengths it does not take.
+func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (rooms, more []int64) {
+	const answer = 16
+	memory := w.bytes(3 * answer)
+	if w.Err != nil {
+		return []int64{0}, nil
+	}
+	at := func(k int) unsafe.Pointer { return unsafe.Add(memory.Data(), answer*k) }
+	ask := w.call(name, arguments...)
+	ask.Set(10, blas.At(at(0)))
+	ask.Set(11, blas.Int(-1))
+	for k := range len(arguments) - 13 {
+		ask.Set(12+k, blas.At(at(k+1)))
+	}
+	ask.Run()
+	count := func(k int, d dtype.DType) int64 {
+		return max(int64(tensor.Get(at(k), d).Float()), 1) * d.Size()
+	}
+	more = []int64{8 * w.n}
+	if w.d.IsComplex() {
+		more = append(more, count(1, w.d.ToReal()), count(2, dtype.Int64))
+	} else {
+		more = append(more, count(1, dtype.Int64))
+	}
+	return []int64{count(0, w.d)}, more
+}

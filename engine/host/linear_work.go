@@ -1,0 +1,150 @@
+package host
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// matrixWork is a task on a batch of matrices of m rows and n columns.
+type matrixWork struct {
+	launch.Linear
+	owner.Scope
+	d           dtype.DType
+	batch, m, n int64
+}
+
+// worker has what one thread needs: a function that does the task on matrix i.
+type worker func(i int64)
+
+// each does the task on every matrix. A worker is made for each thread, out of memory of its own: pieces of so many bytes each. Nothing
+// is written before there is enough for all. work is the number of operations for one matrix.
+func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
+	workers := make(chan worker, min(int64(parallel.Threads()), w.batch))
+	for range cap(workers) {
+		memory := make([]unsafe.Pointer, len(bytes))
+		for i, n := range bytes {
+			if t := w.bytes(n); t != nil {
+				memory[i] = t.Data()
+			}
+		}
+		if w.Err != nil {
+			return
+		}
+		workers <- made(memory)
+	}
+	parallel.For(w.batch, max(Grain/max(work, 1), 1), func(begin, end int64) {
+		do := <-workers
+		defer func() { workers <- do }()
+		for i := begin; i < end; i++ {
+			do(i)
+		}
+	})
+}
+
+// bytes is memory that is given up when all is done.
+func (w *matrixWork) bytes(n int64) *tensor.Tensor {
+	return w.Step(func() (*tensor.Tensor, error) { return tensor.Empty(w.Op, []int64{n}, dtype.Uint8, device.Host) })
+}
+
+// call is a call of a routine for the task's dtype.
+func (w *matrixWork) call(name string, arguments ...blas.Argument) *blas.Call {
+	return blas.NewCall(w.d, name, arguments...)
+}
+
+// of is the address of matrix, or vector, i of an operand.
+func (w *matrixWork) of(t *tensor.Tensor, i int64) blas.Argument { return blas.At(w.address(t, i)) }
+
+func (w *matrixWork) address(t *tensor.Tensor, i int64) unsafe.Pointer {
+	return unsafe.Add(t.Data(), t.Numel()/w.batch*i*t.DType().Size())
+}
+
+// say notes what a call said about matrix i.
+func (w *matrixWork) say(i, info int64) {
+	if w.Info != nil {
+		*(*int32)(unsafe.Add(w.Info.Data(), 4*i)) = int32(info)
+	}
+}
+
+// rooms asks a routine how many bytes it wants: calls it with lengths of -1 behind the arrays at these places of its arguments,
+// whose elements are of the dtypes given.
+func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
+	const answer = 16
+	memory := w.bytes(answer * int64(len(places)+1))
+	if w.Err != nil {
+		return make([]int64, len(places))
+	}
+	ask := w.call(name, arguments...)
+	for i, a := range arguments {
+		if a == blas.At(nil) { // some routines write to other arrays too
+			ask.Set(i, blas.At(unsafe.Add(memory.Data(), answer*len(places))))
+		}
+	}
+	for k, i := range places {
+		ask.Set(i, blas.At(unsafe.Add(memory.Data(), answer*k)))
+		ask.Set(i+1, blas.Int(-1))
+	}
+	ask.Run()
+	var rooms []int64
+	for k, d := range dtypes {
+		n := int64(tensor.Get(unsafe.Add(memory.Data(), answer*k), d).Float())
+		rooms = append(rooms, max(n, 1)*d.Size())
+	}
+	return rooms
+}
+
+// room is rooms for one array of the task's dtype.
+func (w *matrixWork) room(name string, arguments []blas.Argument, place int) int64 {
+	return w.rooms(name, arguments, []int{place}, w.d)[0]
+}
+
+// finite tells whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
+// without a meaning.
+func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
+	n := t.Numel() / w.batch * t.DType().Size() / w.d.ToReal().Size()
+	if w.d.ToReal() == dtype.Float32 {
+		return allFinite(unsafe.Slice((*float32)(w.address(t, i)), n))
+	}
+	return allFinite(unsafe.Slice((*float64)(w.address(t, i)), n))
+}
+
+func allFinite[T float32 | float64](list []T) bool {
+	sum := T(0)
+	for _, v := range list {
+		sum += v - v // 0, or NaN
+	}
+	return sum == 0
+}
+
+// uplo is the letter of a triangle.
+func uplo(upper bool) blas.Argument {
+	if upper {
+		return blas.Letter('U')
+	}
+	return blas.Letter('L')
+}
+
+// turned is the letter for a matrix as it is, or its adjoint.
+func (w *matrixWork) turned() blas.Argument {
+	switch {
+	case !w.Adjoint:
+		return blas.Letter('N')
+	case w.d.IsComplex():
+		return blas.Letter('C')
+	}
+	return blas.Letter('T')
+}
+
+// side is the letter of the side that A stands on.
+func (w *matrixWork) side() blas.Argument {
+	if w.Right {
+		return blas.Letter('R')
+	}
+	return blas.Letter('L')
+}

@@ -1,0 +1,244 @@
+package ops
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+// CheckInexact refuses integers and bool.
+func CheckInexact(op, name string, t *tensor.Tensor) error {
+	if t.DType().Category() < dtype.Floating {
+		return status.Runtimef("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
+	}
+	return nil
+}
+
+// CheckMatrices refuses what is no matrix, or batch of matrices, of floats or complex numbers.
+func CheckMatrices(op, name string, t *tensor.Tensor) error {
+	if t.Dim() < 2 {
+		return status.Runtimef("%s: the input tensor %s must have at least 2 dimensions, got shape %v", op, name, t.Sizes())
+	}
+	return CheckInexact(op, name, t)
+}
+
+// CheckSquare is CheckMatrices for square ones.
+func CheckSquare(op, name string, t *tensor.Tensor) error {
+	if err := CheckMatrices(op, name, t); err != nil {
+		return err
+	}
+	if rows, columns := lastSizes(t); rows != columns {
+		return status.Runtimef("%s: %s must be batches of square matrices, but they are %d by %d matrices", op, name, rows, columns)
+	}
+	return nil
+}
+
+// checkAlike refuses tensors of other dtypes or devices than the first one's.
+func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
+	first := tensors[0]
+	for i, t := range tensors[1:] {
+		if t.DType() != first.DType() {
+			return status.Runtimef("%s: expected %s and %s to have the same dtype, but found %v and %v", op, names[0], names[i+1], first.DType(), t.DType())
+		}
+	}
+	return oneDevice(op, first, tensors[1:]...)
+}
+
+// lastSizes are the sizes of the matrices in a batch, batchSizes those before.
+func lastSizes(t *tensor.Tensor) (rows, columns int64) {
+	s := t.Sizes()
+	return s[len(s)-2], s[len(s)-1]
+}
+
+func batchSizes(t *tensor.Tensor) []int64 { return t.Sizes()[:t.Dim()-2] }
+
+// sized is a batch's sizes with others behind.
+func sized(batch []int64, last ...int64) []int64 { return append(slices.Clone(batch), last...) }
+
+// columnStrides are those of matrices in column-major order, one after another.
+func columnStrides(sizes []int64) []int64 {
+	turned := slices.Clone(sizes)
+	n := len(sizes)
+	turned[n-1], turned[n-2] = turned[n-2], turned[n-1]
+	strides := shape.ContiguousStrides(turned)
+	strides[n-1], strides[n-2] = strides[n-2], strides[n-1]
+	return strides
+}
+
+// columns makes matrices of arbitrary values in column-major order.
+func (s *scope) columns(like *tensor.Tensor, d dtype.DType, sizes []int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		if _, err := shape.Numel(s.Op, sizes); err != nil {
+			return nil, err
+		}
+		return tensor.EmptyStrided(s.Op, sizes, columnStrides(sizes), d, like.Device())
+	})
+}
+
+// inColumns is a copy of matrices in column-major order and in the dtype that they are computed in.
+func (s *scope) inColumns(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	to := s.columns(t, t.DType().Compute(), t.Sizes())
+	s.copy(to, t)
+	return to
+}
+
+// turned views matrices with rows for columns.
+func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
+}
+
+// infos makes an int32 of 0 for each matrix of a batch.
+func (s *scope) infos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(s.Op, batch, dtype.Int32, like.Device()) })
+}
+
+// linear launches a task.
+func (s *scope) linear(w launch.Linear) {
+	s.Do(func() error { return launch.On(w.A).Linear(s.Op, w) })
+}
+
+// clear zeroes what lies above the diagonal of matrices in column-major order, or below it.
+func (s *scope) clear(t *tensor.Tensor, below bool) {
+	turned := s.turned(t)
+	s.Do(func() error {
+		return launch.On(t).Triangle(s.Op, launch.Triangle{To: turned, Below: !below})
+	})
+}
+
+// rounded is a result in another dtype, with the same layout.
+func (s *scope) rounded(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, d) })
+}
+
+// finished hands results over, or writes them to outs, which are checked before any of them is written.
+func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+	return Finish(&s.Scope, names, outs, made...)
+}
+
+// Finish hands the results of a scope over, or writes them to outs, which have names in errors and are checked before any of them is
+// written.
+func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+	if s.Err != nil {
+		return r, s.Err
+	}
+	if !slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }) {
+		for i, t := range made {
+			r[i], _ = s.Give(t)
+		}
+		return r, nil
+	}
+	var outputs []*iter.Output
+	for i, t := range made {
+		to := resultIn(s.Op, outs[i], t)
+		if to.Sharing = iter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
+			to.Strides = t.Strides()
+		}
+		if len(made) > 1 {
+			to.Name = names[i]
+		}
+		outputs = append(outputs, &to)
+	}
+	err = iter.OpenAll(outputs, made...)
+	for i, o := range outputs {
+		if err == nil {
+			err = o.CopyFrom(made[i])
+		}
+	}
+	err = iter.DoneAll(outputs, err)
+	for i, o := range outputs {
+		r[i] = o.To
+	}
+	return r, err
+}
+
+// Failure says what a positive info of a matrix means.
+type Failure func(info int64) string
+
+// CheckInfo refuses what LAPACK could not do, in the name of the first matrix of a batch that it concerns.
+func CheckInfo(op string, info *tensor.Tensor, why Failure) error {
+	if !launch.Known(info) {
+		return nil
+	}
+	infos, err := launch.Int32s(op, info)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(infos, func(v int32) bool { return v != 0 })
+	if at < 0 {
+		return nil
+	}
+	text := "the algorithm failed to converge because the input matrix contained non-finite values"
+	if infos[at] != launch.NotFinite {
+		text = why(int64(infos[at]))
+	}
+	if info.Dim() > 0 {
+		text = fmt.Sprintf("(batch element %d): %s", at, text)
+	}
+	return status.Linalgf("%s: %s", op, text)
+}
+
+// The failures.
+var (
+	NotDefinite Failure = func(i int64) string {
+		return fmt.Sprintf("the factorization could not be completed because the input is not positive-definite (the leading minor of order %d is not positive-definite)", i)
+	}
+	SingularInverse Failure = func(i int64) string {
+		return fmt.Sprintf("the diagonal element %d is zero, the inversion could not be completed because the input matrix is singular", i)
+	}
+	SingularSolve Failure = func(int64) string { return "the solver failed because the input matrix is singular" }
+	SingularLU    Failure = func(i int64) string {
+		return fmt.Sprintf("U[%d,%d] is zero and using it on lu_solve would result in a division by zero; if you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", i, i)
+	}
+	SingularLDL Failure = func(i int64) string {
+		return fmt.Sprintf("D[%d,%d] is zero and using it on ldl_solve would result in a division by zero", i, i)
+	}
+	NoConvergence Failure = func(i int64) string {
+		return fmt.Sprintf("the algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues or singular values (error code: %d)", i)
+	}
+	RankDeficient Failure = func(i int64) string {
+		return fmt.Sprintf("the least squares solution could not be computed because the input matrix does not have full rank (error code: %d)", i)
+	}
+)
+
+// checkInfo is CheckInfo where it is asked for.
+func (s *scope) checkInfo(wanted bool, info *tensor.Tensor, why Failure) {
+	if wanted {
+		s.Do(func() error { return CheckInfo(s.Op, info, why) })
+	}
+}
+
+// commonBatch broadcasts the batches of matrices.
+func commonBatch(op string, a, b *tensor.Tensor) ([]int64, error) {
+	return shape.Broadcast(op, batchSizes(a), batchSizes(b))
+}
+
+// overBatch views matrices, or repeats them, over a larger batch.
+func (s *scope) overBatch(t *tensor.Tensor, batch []int64) *tensor.Tensor {
+	if s.Err != nil || slices.Equal(batchSizes(t), batch) {
+		return t
+	}
+	rows, columns := lastSizes(t)
+	return s.expand(t, sized(batch, rows, columns))
+}
+
+// IsVector tells whether b, beside matrices a on the left, is a vector or a batch of vectors.
+func IsVector(a, b *tensor.Tensor) bool {
+	return b.Dim() == 1 || a.Dim()-1 == b.Dim() && slices.Equal(b.Sizes(), a.Sizes()[:a.Dim()-1])
+}
+
+// checkPair refuses two tensors that are not both of matrices, alike, the first square.
+func checkPair(op, nameA, nameB string, a, b *tensor.Tensor) error {
+	return cmp.Or(CheckSquare(op, nameA, a), CheckInexact(op, nameB, b), checkAlike(op, []string{nameA, nameB}, a, b))
+}

@@ -1,0 +1,267 @@
+package ops
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+// LinalgCholeskyEx factors A = L L^H, or U^H U with upper, reading that triangle of A.
+func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.cholesky_ex"
+	if err := CheckSquare(op, "A", self); err != nil {
+		return nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	a, info := s.inColumns(self), s.infos(self, batchSizes(self))
+	if s.Err == nil {
+		s.clear(a, upper)
+	}
+	s.linear(launch.Linear{Task: launch.FactorCholesky, A: a, Info: info, Upper: upper})
+	s.checkInfo(checkErrors, info, NotDefinite)
+	r, err := s.finished([]string{"L", "info"}, []*tensor.Tensor{outL, outInfo}, s.rounded(a, self.DType()), info)
+	return r[0], r[1], err
+}
+
+// LinalgLuFactorEx factors A = P L U. L, whose diagonal of ones is left out, and U lie in one matrix.
+func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.lu_factor_ex"
+	if err := CheckMatrices(op, "A", a); err != nil {
+		return nil, nil, nil, err
+	}
+	if !pivot {
+		return nil, nil, nil, status.NotImplementedf("%s: LU without pivoting is not implemented on the CPU; leave pivot=True", op)
+	}
+	s := within(op)
+	defer s.Close()
+	rows, columns := lastSizes(a)
+	lu, info := s.inColumns(a), s.infos(a, batchSizes(a))
+	pivots := s.infos(a, sized(batchSizes(a), min(rows, columns)))
+	s.linear(launch.Linear{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
+	s.checkInfo(checkErrors, info, SingularLU)
+	r, err := s.finished([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo}, s.rounded(lu, a.DType()), pivots, info)
+	return r[0], r[1], r[2], err
+}
+
+// PivotsPermutation turns the exchanges of rows that a factorization made into the order of n rows that they lead to.
+func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+	const op = "lu_unpack"
+	if pivots.Dim() == 0 || pivots.DType() != dtype.Int32 {
+		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of int32, got shape %v and dtype %v; they are what lu_factor gives", op, pivots.Sizes(), pivots.DType())
+	}
+	s := within(op)
+	defer s.Close()
+	last := pivots.Dim() - 1
+	count := pivots.Sizes()[last]
+	whole := s.cast(pivots, dtype.Int64)
+	order := s.empty(pivots, dtype.Int64, sized(pivots.Sizes()[:last], n)...)
+	if s.Err != nil || !launch.Known(pivots) {
+		return s.Give(order)
+	}
+	exchanges, err := launch.Ints(op, whole)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range exchanges {
+		if row < 1 || row > n {
+			return nil, status.Runtimef("%s: LU_pivots has %d, which is no row of matrices with %d rows; rows are counted from 1", op, row, n)
+		}
+	}
+	s.Do(func() error {
+		return launch.WriteInts(op, order, func(to []int64) {
+			for i := 0; n > 0 && i*int(n) < len(to); i++ {
+				rows := to[i*int(n):][:n]
+				for k := range rows {
+					rows[k] = int64(k)
+				}
+				for k, row := range exchanges[i*int(count):][:count] {
+					rows[k], rows[row-1] = rows[row-1], rows[k]
+				}
+			}
+		})
+	})
+	return s.Give(order)
+}
+
+// LinalgInvEx is the inverse of matrices.
+func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.inv_ex"
+	if err := CheckSquare(op, "A", a); err != nil {
+		return nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	inverse, info := s.inColumns(a), s.infos(a, batchSizes(a))
+	s.linear(launch.Linear{Task: launch.Invert, A: inverse, Info: info})
+	s.checkInfo(checkErrors, info, SingularInverse)
+	r, err := s.finished([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.rounded(inverse, a.DType()), info)
+	return r[0], r[1], err
+}
+
+// LinalgLdlFactorEx factors A = L D L^T, or L D L^H where hermitian is set, reading the lower triangle of A.
+func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.ldl_factor_ex"
+	if err := CheckSquare(op, "A", self); err != nil {
+		return nil, nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	a, info, pivots := s.inColumns(self), s.infos(self, batchSizes(self)), s.infos(self, self.Sizes()[:self.Dim()-1])
+	if s.Err == nil {
+		s.clear(a, false)
+	}
+	s.linear(launch.Linear{Task: launch.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
+	s.checkInfo(checkErrors, info, SingularLDL)
+	r, err := s.finished([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo}, s.rounded(a, self.DType()), pivots, info)
+	return r[0], r[1], r[2], err
+}
+
+// Geqrf factors A = Q R as LAPACK stores it: R above and on the diagonal, below it the reflections that Q is the product of.
+func Geqrf(outA, outTau, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "geqrf"
+	if err := CheckMatrices(op, "input", self); err != nil {
+		return nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	a, tau := s.reflected(self)
+	r, err := s.finished([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.rounded(a, self.DType()), s.rounded(tau, self.DType()))
+	return r[0], r[1], err
+}
+
+// reflected factors a copy of matrices into R and reflections.
+func (s *scope) reflected(self *tensor.Tensor) (a, tau *tensor.Tensor) {
+	rows, columns := lastSizes(self)
+	a = s.inColumns(self)
+	tau = s.empty(self, self.DType().Compute(), sized(batchSizes(self), min(rows, columns))...)
+	s.linear(launch.Linear{Task: launch.FactorQR, A: a, Values: tau})
+	return a, tau
+}
+
+// LinalgQr factors A = Q R: reduced, complete, or R alone.
+func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.qr"
+	if err := CheckMatrices(op, "A", a); err != nil {
+		return nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	rows, columns := lastSizes(a)
+	short := min(rows, columns)
+	wide := short // the columns of Q
+	if mode == "complete" {
+		wide = rows
+	}
+	factored, tau := s.reflected(a)
+	upper := s.columns(a, a.DType().Compute(), sized(batchSizes(a), wide, columns))
+	if wide > short {
+		s.Do(func() error { return fillWith(upper, zero) })
+	}
+	s.copy(s.narrow(upper, -2, short), s.narrow(factored, -2, short))
+	if s.Err == nil {
+		s.clear(upper, true)
+	}
+	var q *tensor.Tensor
+	if mode == "r" {
+		q = s.empty(a, a.DType().Compute(), 0)
+	} else {
+		q = s.columns(a, a.DType().Compute(), sized(batchSizes(a), rows, wide))
+		s.copy(s.narrow(q, -1, short), s.narrow(factored, -1, short))
+		s.formed(q, tau)
+	}
+	r, err := s.finished([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, s.rounded(q, a.DType()), s.rounded(upper, a.DType()))
+	return r[0], r[1], err
+}
+
+// narrow views the first n positions of a dimension.
+func (s *scope) narrow(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, t, dim, 0, n) })
+}
+
+// formed makes Q of reflections; without any it begins with an identity.
+func (s *scope) formed(q, tau *tensor.Tensor) {
+	if s.Err != nil {
+		return
+	}
+	if tau.Numel() > 0 {
+		s.linear(launch.Linear{Task: launch.FormQ, A: q, Values: tau})
+		return
+	}
+	s.identity(q)
+}
+
+// identity fills matrices with ones on the diagonal and zeros beside it.
+func (s *scope) identity(t *tensor.Tensor) {
+	s.Do(func() error { return fillWith(t, zero) })
+	diagonal := s.Step(func() (*tensor.Tensor, error) { return view.Diagonal(s.Op, t, 0, -2, -1) })
+	s.Do(func() error { return fillWith(diagonal, unscale) })
+}
+
+// checkReflections refuses what are no reflections of matrices with rows.
+func checkReflections(op string, input, tau *tensor.Tensor) error {
+	if err := cmp.Or(CheckMatrices(op, "input", input), checkAlike(op, []string{"input", "tau"}, input, tau)); err != nil {
+		return err
+	}
+	rows, columns := lastSizes(input)
+	if columns > rows {
+		return status.Runtimef("%s: input.shape[-2] must be greater than or equal to input.shape[-1], got %d and %d", op, rows, columns)
+	}
+	if tau.Dim() != input.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], batchSizes(input)) {
+		return status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), input.Sizes())
+	}
+	if n := tau.Sizes()[tau.Dim()-1]; n > columns {
+		return status.Runtimef("%s: input.shape[-1] must be greater than or equal to tau.shape[-1], got %d and %d", op, columns, n)
+	}
+	return nil
+}
+
+// LinalgHouseholderProduct is the first columns of the product of reflections.
+func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "linalg.householder_product"
+	if err := checkReflections(op, input, tau); err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	q := s.inColumns(input)
+	s.formed(q, s.cast(tau, tau.DType().Compute()))
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(q, input.DType()))
+	return r[0], err
+}
+
+// Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.
+func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.Tensor, error) {
+	const op = "ormqr"
+	if err := cmp.Or(CheckMatrices(op, "input", self), CheckMatrices(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
+		return nil, err
+	}
+	rows, columns := lastSizes(self)
+	along := other.Dim() - 1
+	if left {
+		along--
+	}
+	switch {
+	case other.Sizes()[along] != rows:
+		return nil, status.Runtimef("%s: other.shape[%d] must be equal to input.shape[-2], got %d and %d", op, along-other.Dim(), other.Sizes()[along], rows)
+	case tau.Dim() != self.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], batchSizes(self)):
+		return nil, status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), self.Sizes())
+	case tau.Sizes()[tau.Dim()-1] > columns || tau.Sizes()[tau.Dim()-1] > rows:
+		return nil, status.Runtimef("%s: tau.shape[-1] must be at most %d, the smaller size of input's matrices, got %d", op, min(rows, columns), tau.Sizes()[tau.Dim()-1])
+	case !slices.Equal(batchSizes(other), batchSizes(self)):
+		return nil, status.Runtimef("%s: batch dimensions of other must be equal to input's, got %v and %v", op, other.Sizes(), self.Sizes())
+	}
+	s := within(op)
+	defer s.Close()
+	b := s.inColumns(other)
+	if tau.Numel() > 0 {
+		s.linear(launch.Linear{Task: launch.ApplyQ, A: s.inColumns(self), Values: s.cast(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
+	}
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(b, other.DType()))
+	return r[0], err
+}

@@ -1,0 +1,255 @@
+package ops
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+// LinalgSolveEx is the X of A X = B, or of X A = B where left is not set. B may be vectors.
+func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.solve_ex"
+	if err := checkPair(op, "A", "B", a, b); err != nil {
+		return nil, nil, err
+	}
+	vector := IsVector(a, b)
+	if vector && !left {
+		return nil, nil, status.Runtimef("%s: vectors B, of shape %v, are on the right of A; left=False is for matrices", op, b.Sizes())
+	}
+	s := within(op)
+	defer s.Close()
+	from, right := a, b
+	if vector {
+		right = s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(op, nil, b, -1) })
+	}
+	if !left {
+		from, right = s.turned(from), s.turned(right)
+	}
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	x, info := s.solved(from, right)
+	result := s.rounded(x, a.DType())
+	switch {
+	case vector:
+		result = s.Step(func() (*tensor.Tensor, error) {
+			return view.Squeeze(op, nil, result, func(d int) bool { return d == result.Dim()-1 })
+		})
+	case !left:
+		result = s.turned(result)
+	}
+	s.checkInfo(checkErrors, info, SingularSolve)
+	r, err := s.finished([]string{"result", "info"}, []*tensor.Tensor{outResult, outInfo}, result, info)
+	return r[0], r[1], err
+}
+
+// solved is the X of A X = B for matrices.
+func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
+	n, _ := lastSizes(a)
+	if b.Dim() < 2 {
+		s.Fail(status.Runtimef("%s: B must have at least 2 dimensions, or be vectors, got shape %v", s.Op, b.Sizes()))
+		return nil, nil
+	}
+	if rows, _ := lastSizes(b); rows != n {
+		s.Fail(status.Runtimef("%s: incompatible shapes of A and B for the equation AX = B (%v and %v)", s.Op, a.Sizes(), b.Sizes()))
+		return nil, nil
+	}
+	batch, err := commonBatch(s.Op, a, b)
+	if s.Fail(err); err != nil {
+		return nil, nil
+	}
+	info = s.infos(a, batchSizes(a))
+	lu, x := s.inColumns(a), s.inColumns(s.overBatch(b, batch))
+	pivots := s.infos(a, sized(batchSizes(a), n))
+	w := launch.Linear{Task: launch.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
+	if slices.Equal(batch, batchSizes(a)) && b.Numel() > 0 {
+		s.linear(w)
+		return x, info
+	}
+	s.linear(launch.Linear{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
+	w.A, w.Info, w.Factored = s.inColumns(s.overBatch(lu, batch)), nil, true
+	w.Pivots = s.cast(s.expand(pivots, sized(batch, n)), dtype.Int32)
+	s.linear(w)
+	return x, info
+}
+
+// LinalgSolveTriangular is the X of A X = B, or of X A = B where left is not set, for triangles A.
+func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (*tensor.Tensor, error) {
+	const op = "linalg.solve_triangular"
+	if err := cmp.Or(checkPair(op, "A", "B", self, b), CheckMatrices(op, "B", b)); err != nil {
+		return nil, err
+	}
+	n, _ := lastSizes(self)
+	rows, columns := lastSizes(b)
+	if left && rows != n || !left && columns != n {
+		return nil, status.Runtimef("%s: incompatible shapes of A and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], self.Sizes(), b.Sizes())
+	}
+	batch, err := commonBatch(op, self, b)
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	x := s.inColumns(s.overBatch(b, batch))
+	a := s.inColumns(s.overBatch(self, batch))
+	s.linear(launch.Linear{Task: launch.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
+	return r[0], err
+}
+
+// LinalgLdlSolve is the X of A X = B for a matrix that ldl_factor factored.
+func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+	const op = "linalg.ldl_solve"
+	if err := cmp.Or(checkPair(op, "LD", "B", ld, b), CheckMatrices(op, "B", b), oneDevice(op, ld, pivots)); err != nil {
+		return nil, err
+	}
+	n, _ := lastSizes(ld)
+	rows, _ := lastSizes(b)
+	switch {
+	case rows != n:
+		return nil, status.Runtimef("%s: incompatible shapes of LD and B for the equation AX = B (%v and %v)", op, ld.Sizes(), b.Sizes())
+	case !slices.Equal(pivots.Sizes(), ld.Sizes()[:ld.Dim()-1]):
+		return nil, status.Runtimef("%s: expected LD.shape[:-1] and pivots.shape to be the same, but got %v and %v", op, ld.Sizes(), pivots.Sizes())
+	case pivots.DType() != dtype.Int32:
+		return nil, status.Runtimef("%s: expected pivots to be int32, as ldl_factor gives them, got %v", op, pivots.DType())
+	}
+	batch, err := commonBatch(op, ld, b)
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	rowsOf := s.cast(pivots, dtype.Int32)
+	s.Do(func() error { return checkRows(op, rowsOf, n) })
+	x := s.inColumns(s.overBatch(b, batch))
+	a := s.inColumns(s.overBatch(ld, batch))
+	s.linear(launch.Linear{Task: launch.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, sized(batch, n)), dtype.Int32), Hermitian: hermitian})
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
+	return r[0], err
+}
+
+// checkRows refuses pivots that name no row, or, of two by two blocks, no negative one.
+func checkRows(op string, pivots *tensor.Tensor, n int64) error {
+	if !launch.Known(pivots) {
+		return nil
+	}
+	rows, err := launch.Int32s(op, pivots)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if v := int64(row); v == 0 || v > n || v < -n {
+			return status.Runtimef("%s: pivots have %d, which is no row of matrices with %d rows; rows are counted from 1, and negative for blocks of two", op, row, n)
+		}
+		// A block of two has the same negative number twice.
+		if k := int64(i) % n; row < 0 && !(k+1 < n && rows[i+1] == row || k > 0 && rows[i-1] == row) {
+			return status.Runtimef("%s: pivots have %d at %d, which is half of a block of two", op, row, k)
+		}
+	}
+	return nil
+}
+
+// LinalgLstsq is the X with the smallest |A X - B|, and of these the smallest one, with what the driver finds beside it.
+func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.lstsq"
+	if err := cmp.Or(CheckMatrices(op, "input", self), CheckInexact(op, "other", b), checkAlike(op, []string{"input", "other"}, self, b)); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	vector := IsVector(self, b)
+	right := b
+	if vector {
+		right = s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(op, nil, b, -1) })
+	}
+	if s.Err != nil {
+		return nil, nil, nil, nil, s.Err
+	}
+	m, n := lastSizes(self)
+	if right.Dim() < 2 || right.Sizes()[right.Dim()-2] != m {
+		return nil, nil, nil, nil, status.Runtimef("%s: input and other must have as many rows, got shapes %v and %v", op, self.Sizes(), b.Sizes())
+	}
+	batch, err := commonBatch(op, self, right)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if driver == "" {
+		driver = "gelsy"
+	}
+	kind := map[string]launch.Driver{"gels": launch.GELS, "gelsy": launch.GELSY, "gelsd": launch.GELSD, "gelss": launch.GELSS}[driver]
+	d := self.DType().Compute()
+	cutoff := d.Epsilon() * float64(max(m, n))
+	if rcond != nil {
+		cutoff = *rcond
+	}
+	_, columns := lastSizes(right)
+	a := s.inColumns(s.overBatch(self, batch))
+	x := s.columns(self, d, sized(batch, max(m, n), columns))
+	s.Do(func() error { return fillWith(x, zero) })
+	s.copy(s.narrow(x, -2, m), right)
+	info := s.infos(self, batch)
+	rank := s.empty(self, dtype.Int64, 0)
+	values := s.empty(self, d.ToReal(), 0)
+	if kind != launch.GELS {
+		rank = s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(op, batch, dtype.Int64, self.Device()) })
+	}
+	if kind == launch.GELSD || kind == launch.GELSS {
+		values = s.Step(func() (*tensor.Tensor, error) {
+			return tensor.Zeros(op, sized(batch, min(m, n)), d.ToReal(), self.Device())
+		})
+	}
+	s.linear(launch.Linear{Task: launch.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
+	why := NoConvergence
+	if kind == launch.GELS {
+		why = RankDeficient
+	}
+	// Which results there are depends on ranks, so that there must be values.
+	s.Do(func() error { _, err := launch.Int32s(op, info); return err })
+	s.checkInfo(true, info, why)
+	residuals := s.residuals(x, rank, kind, m, n)
+	solution := s.narrow(x, -2, n)
+	if s.Err == nil && self.DType() != d {
+		solution, residuals, values = s.rounded(solution, self.DType()), s.rounded(residuals, self.DType().ToReal()), s.rounded(values, self.DType().ToReal())
+	}
+	if vector {
+		solution = s.Step(func() (*tensor.Tensor, error) {
+			return view.Squeeze(op, nil, solution, func(d int) bool { return d == solution.Dim()-1 })
+		})
+	}
+	r, err := s.finished([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
+	return r[0], r[1], r[2], r[3], err
+}
+
+func rankOf(kind launch.Driver, rank *tensor.Tensor) *tensor.Tensor {
+	if kind == launch.GELS {
+		return nil
+	}
+	return rank
+}
+
+// residuals are the sums of squares that are left, where there are more equations than unknowns and all matrices have full rank;
+// otherwise none.
+func (s *scope) residuals(x, rank *tensor.Tensor, kind launch.Driver, m, n int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	none := func() *tensor.Tensor { return s.empty(x, x.DType().ToReal(), 0) }
+	if m <= n || kind == launch.GELSY {
+		return none()
+	}
+	if kind != launch.GELS {
+		ranks, err := launch.Ints(s.Op, rank)
+		if s.Fail(err); err != nil || slices.ContainsFunc(ranks, func(v int64) bool { return v != n }) {
+			return none()
+		}
+	}
+	rest := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, x, -2, n, m-n) })
+	square := s.Unary(Abs, rest)
+	square = s.Binary(Mul, square, square)
+	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, square, []int64{-2}, false, dtype.None) })
+}

@@ -1,0 +1,154 @@
+package ops
+
+import (
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// LinalgEigh gives the eigenvalues, in rising order, and the eigenvectors of matrices of which one triangle is read.
+func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.eigh"
+	if err := CheckSquare(op, "A", self); err != nil {
+		return nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	values, vectors := s.hermitian(self, uplo, true)
+	r, err := s.finished([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, self.DType().ToReal()), s.rounded(vectors, self.DType()))
+	return r[0], r[1], err
+}
+
+// LinalgEigvalsh is LinalgEigh without the vectors.
+func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, error) {
+	const op = "linalg.eigvalsh"
+	if err := CheckSquare(op, "A", self); err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	values, _ := s.hermitian(self, uplo, false)
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, self.DType().ToReal()))
+	return r[0], err
+}
+
+// hermitian gives eigenvalues, and vectors where they are wanted.
+func (s *scope) hermitian(self *tensor.Tensor, uplo string, vectors bool) (values, a *tensor.Tensor) {
+	a = s.inColumns(self)
+	values = s.empty(self, self.DType().Compute().ToReal(), self.Sizes()[:self.Dim()-1]...)
+	info := s.infos(self, batchSizes(self))
+	w := launch.Linear{Task: launch.EigenHermitian, A: a, Values: values, Info: info, Upper: strings.EqualFold(uplo, "U")}
+	if vectors {
+		w.V = a
+	}
+	s.linear(w)
+	s.checkInfo(true, info, NoConvergence)
+	return values, a
+}
+
+// LinalgEig gives eigenvalues and eigenvectors, which are complex.
+func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.eig"
+	if err := CheckSquare(op, "A", self); err != nil {
+		return nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	values, vectors := s.general(self, true)
+	d := self.DType().ToComplex()
+	r, err := s.finished([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, d), s.rounded(vectors, d))
+	return r[0], r[1], err
+}
+
+// LinalgEigvals is LinalgEig without the vectors.
+func LinalgEigvals(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "linalg.eigvals"
+	if err := CheckSquare(op, "A", self); err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	values, _ := s.general(self, false)
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, self.DType().ToComplex()))
+	return r[0], err
+}
+
+func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tensor.Tensor) {
+	d := self.DType().Compute().ToComplex()
+	a := s.inColumns(self)
+	values = s.empty(self, d, self.Sizes()[:self.Dim()-1]...)
+	if wanted {
+		vectors = s.columns(self, d, self.Sizes())
+	}
+	info := s.infos(self, batchSizes(self))
+	s.linear(launch.Linear{Task: launch.EigenGeneral, A: a, Values: values, V: vectors, Info: info})
+	s.checkInfo(true, info, NoConvergence)
+	return values, vectors
+}
+
+// checkDriver refuses a way to compute singular values: there is one.
+func checkDriver(op, driver string) error {
+	if driver != "" {
+		return status.Runtimef("%s: driver %q is for CUDA; on the CPU there is one way, leave it out", op, driver)
+	}
+	return nil
+}
+
+// LinalgSvd factors A = U diag(S) Vh.
+func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	const op = "linalg.svd"
+	if err := CheckMatrices(op, "A", a); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := checkDriver(op, driver); err != nil {
+		return nil, nil, nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	rows, columns := lastSizes(a)
+	left, right := min(rows, columns), min(rows, columns)
+	if fullMatrices {
+		left, right = rows, columns
+	}
+	d := a.DType().Compute()
+	u := s.columns(a, d, sized(batchSizes(a), rows, left))
+	vh := s.columns(a, d, sized(batchSizes(a), right, columns))
+	if a.Numel() == 0 {
+		for _, t := range []*tensor.Tensor{u, vh} {
+			if s.Err == nil {
+				s.identity(t)
+			}
+		}
+	}
+	values := s.singular(a, u, vh)
+	r, err := s.finished([]string{"U", "S", "Vh"}, []*tensor.Tensor{outU, outS, outVh}, s.rounded(u, a.DType()), s.rounded(values, a.DType().ToReal()), s.rounded(vh, a.DType()))
+	return r[0], r[1], r[2], err
+}
+
+// LinalgSvdvals are the singular values, in falling order.
+func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error) {
+	const op = "linalg.svdvals"
+	if err := CheckMatrices(op, "A", a); err != nil {
+		return nil, err
+	}
+	if err := checkDriver(op, driver); err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	values := s.singular(a, nil, nil)
+	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, a.DType().ToReal()))
+	return r[0], err
+}
+
+func (s *scope) singular(a, u, vh *tensor.Tensor) *tensor.Tensor {
+	rows, columns := lastSizes(a)
+	d := a.DType().Compute()
+	values := s.empty(a, d.ToReal(), sized(batchSizes(a), min(rows, columns))...)
+	info := s.infos(a, batchSizes(a))
+	s.linear(launch.Linear{Task: launch.SingularValues, A: s.inColumns(a), Values: values, U: u, V: vh, Info: info})
+	s.checkInfo(true, info, NoConvergence)
+	return values
+}
