@@ -61,17 +61,12 @@ def measure():
                     if dtype == "float32":
                         x = x.astype(np.complex64 if kind != "rfft" else np.float32)
                     keywords = {"n": n} if kind == "irfft" else {}
-                    got = getattr(torch.fft, kind)(
-                        torch.from_numpy(x), **keywords
-                    ).numpy()
+                    got = getattr(torch.fft, kind)(torch.from_numpy(x), **keywords).numpy()
                     want = getattr(np.fft, kind)(
                         x.astype(np.longdouble if kind == "rfft" else np.clongdouble),
                         **keywords,
                     )
-                    error = float(
-                        np.linalg.norm((got - want).ravel())
-                        / np.linalg.norm(want.ravel())
-                    )
+                    error = float(np.linalg.norm((got - want).ravel()) / np.linalg.norm(want.ravel()))
                     worst, share = (
                         max(worst, error),
                         max(share, error / bound(dtype, n)),
@@ -80,9 +75,7 @@ def measure():
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiers", nargs="+", choices=TIERS, default=TIERS)
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -101,12 +94,8 @@ def main():
         for line in run.stdout.splitlines():
             name, dtype, worst, share = line.split("|")
             errors[name][dtype, tier] = (float(worst), float(share))
-    columns = [
-        (dtype, tier) for dtype in ("float32", "float64") for tier in options.tiers
-    ]
-    print(
-        "| points | " + " | ".join(f"{dtype} {tier}" for dtype, tier in columns) + " |"
-    )
+    columns = [(dtype, tier) for dtype in ("float32", "float64") for tier in options.tiers]
+    print("| points | " + " | ".join(f"{dtype} {tier}" for dtype, tier in columns) + " |")
     print("|" + "---|" * (len(columns) + 1))
     for name, row in errors.items():
         print(f"| {name} | " + " | ".join(f"{row[c][0]:.2g}" for c in columns) + " |")
